@@ -1,0 +1,1 @@
+//! Analyses of the Warpfold IR: graph, dominators, joins, loops, regions, uniformity.

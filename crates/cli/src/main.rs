@@ -1,0 +1,2 @@
+//! The warpfold command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Cranelift IR in, Warpfold IR out.

@@ -1,0 +1,1 @@
+//! Machine descriptions for Warpfold: issue costs and branch overheads with their sources.

@@ -1,0 +1,1 @@
+//! Passes over the Warpfold IR; if-conversion by an explicit cost model.

@@ -1,0 +1,1 @@
+//! Filetests, program generator and oracles for Warpfold passes and for yours.
