@@ -1,1 +1,52 @@
-//! Passes over the Warpfold IR; if-conversion by an explicit cost model.
+//! Passes over the SIMT IR, and if-conversion by an explicit cost model.
+//!
+//! [`clean()`] leaves the *before* of every comparison, [`canonicalise()`] what
+//! is cheaper whatever a branch costs, and [`convert()`] decides for each
+//! conditional region between its branch and straight-line code, rewrites, and
+//! reports every number it decided by. This crate predicts; it never executes,
+//! and the executor never sees it.
+
+pub mod canonical;
+pub mod clean;
+mod edit;
+pub mod ifconv;
+pub mod log;
+pub mod pass;
+pub mod report;
+pub mod safety;
+
+use warpfold_analysis::uniformity::Uniformity;
+use warpfold_ir::{Function, Terminator};
+
+pub use ifconv::{Context, Conversion, Owners, Prior, SourceBranch, convert};
+pub use log::{ExitMade, Log};
+pub use pass::{PassRow, passes};
+
+/// Folds constants and removes dead code and repeated computations.
+pub fn clean(func: &mut Function, log: &mut Log) {
+    pass::to_fixpoint(pass::CLEAN, func, log);
+}
+
+/// Hoists equal work of both sides and turns sides that only leave into
+/// guarded exits and traps, then cleans up after itself.
+pub fn canonicalise(func: &mut Function, log: &mut Log) {
+    let rows: Vec<_> = pass::CANONICAL.iter().chain(pass::CLEAN).copied().collect();
+    pass::to_fixpoint(&rows, func, log);
+}
+
+/// Marks the branches that never split a warp, as `uniformity` proves. A
+/// branch whose edges all go to one block never does.
+pub fn mark_proven(func: &mut Function, uniformity: &Uniformity) {
+    for b in func.layout.clone() {
+        let proven = has_one_target(func.term(b)) || uniformity.is_uniform_branch(b);
+        if let Some(mark) = func.block_mut(b).term.as_mut().and_then(|t| t.mark_mut()) {
+            mark.proven = proven;
+        }
+    }
+}
+
+fn has_one_target(term: &Terminator) -> bool {
+    term.targets()
+        .windows(2)
+        .all(|pair| pair[0].block == pair[1].block)
+}

@@ -1,0 +1,162 @@
+//! The cheapest legal assignment of forms to regions.
+//!
+//! Bottom up over the region tree: a region kept as a branch pays for its own
+//! code and for its nested regions at their best; a straight region pays for
+//! its plan, which holds everything nested. Ties keep the branch. A knob
+//! overrides cost, never legality.
+
+use warpfold_analysis::regions::{RegionId, Regions};
+use warpfold_ir::Block;
+use warpfold_ir::entity::SecondaryMap;
+use warpfold_machine::Cost;
+
+use super::ledger::{Entry, Ledger};
+use super::legality::Blocker;
+use super::plan::{self, Inputs, Plan};
+use crate::report::{Component, Estimate, Force, Form};
+
+/// What is known of a region when it is decided.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Its straight form, or what forbids it.
+    pub plan: Result<Plan, Blocker>,
+    /// The price of each legal form, nested regions at their best.
+    pub estimates: Vec<Estimate>,
+    /// The form chosen if nothing around it becomes straight.
+    pub choice: Form,
+    /// The price of that form.
+    pub best: Cost,
+}
+
+/// The decisions of a function.
+#[derive(Clone, Debug, Default)]
+pub struct Assignment {
+    /// By region.
+    pub options: SecondaryMap<RegionId, Option<Options>>,
+    /// For every block inside straight code: the head of the outermost
+    /// straight region around it.
+    pub swallowed: SecondaryMap<Block, Option<Block>>,
+    /// The outermost straight regions.
+    pub straight: Vec<RegionId>,
+}
+
+impl Assignment {
+    /// What is known of a region.
+    pub fn option(&self, region: RegionId) -> Option<&Options> {
+        self.options[region].as_ref()
+    }
+
+    /// The plan of an outermost straight region.
+    pub fn plan(&self, region: RegionId) -> Option<&Plan> {
+        self.option(region)?.plan.as_ref().ok()
+    }
+}
+
+/// Decides for every region.
+pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>) -> Assignment {
+    let regions = cx.regions;
+    let mut out = Assignment::default();
+    for id in regions.ids().rev() {
+        let region = &regions[id];
+        let plan = plan::plan(cx, region.head, region.join);
+        let mut estimates = vec![branch_estimate(regions, ledger, id, &out)];
+        if let Ok(plan) = &plan {
+            estimates.push(estimate(Form::Straight, |sink| ledger.plan(plan, sink)));
+        }
+        let choice = choose(cx.force, &estimates);
+        let best = estimates
+            .iter()
+            .find(|e| e.form == choice)
+            .map_or(Cost::ZERO, |e| e.total);
+        out.options[id] = Some(Options {
+            plan,
+            estimates,
+            choice,
+            best,
+        });
+    }
+    let mut stack: Vec<RegionId> = regions.roots().iter().rev().copied().collect();
+    while let Some(id) = stack.pop() {
+        let chosen = out.option(id).map_or(Form::Branch, |o| o.choice);
+        if chosen == Form::Straight {
+            let head = regions[id].head;
+            out.straight.push(id);
+            for &b in regions.blocks(id) {
+                out.swallowed[b] = Some(head);
+            }
+        } else {
+            stack.extend(regions[id].children.iter().rev());
+        }
+    }
+    out
+}
+
+/// The cheapest form, the branch on a tie; or what the knob says.
+fn choose(force: Option<Force>, estimates: &[Estimate]) -> Form {
+    let straight = estimates.iter().find(|e| e.form == Form::Straight);
+    match (force, straight) {
+        (Some(Force::Branch), _) | (_, None) => Form::Branch,
+        (Some(_), Some(_)) => Form::Straight,
+        (None, Some(s)) if s.total < estimates[0].total => Form::Straight,
+        (None, Some(_)) => Form::Branch,
+    }
+}
+
+fn branch_estimate(
+    regions: &Regions,
+    ledger: &Ledger<'_>,
+    id: RegionId,
+    decided: &Assignment,
+) -> Estimate {
+    let region = &regions[id];
+    let mut e = estimate(Form::Branch, |sink| {
+        ledger.terminator(region.head, sink);
+        for b in regions.own_blocks(id) {
+            ledger.insts(b, sink);
+            // The branch of a nested region is part of that region's price.
+            if regions.headed_by(b).is_err() {
+                ledger.terminator(b, sink);
+            }
+        }
+    });
+    let nested: Cost = region
+        .children
+        .iter()
+        .filter_map(|&c| decided.option(c))
+        .map(|o| o.best)
+        .sum();
+    if !region.children.is_empty() {
+        e.components.push(Component {
+            name: "nested",
+            issues: 0,
+            cost: nested,
+        });
+        e.total += nested;
+    }
+    e
+}
+
+/// Sums what `fill` books, by name in order of first appearance.
+fn estimate(form: Form, fill: impl FnOnce(&mut dyn FnMut(Entry))) -> Estimate {
+    let mut components: Vec<Component> = Vec::new();
+    let mut total = Cost::ZERO;
+    fill(&mut |entry: Entry| {
+        total += entry.cost;
+        match components.iter_mut().find(|c| c.name == entry.name) {
+            Some(c) => {
+                c.issues += entry.issues;
+                c.cost += entry.cost;
+            }
+            None => components.push(Component {
+                name: entry.name,
+                issues: entry.issues,
+                cost: entry.cost,
+            }),
+        }
+    });
+    Estimate {
+        form,
+        components,
+        total,
+    }
+}

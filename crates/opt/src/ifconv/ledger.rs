@@ -1,0 +1,220 @@
+//! Who pays for what: every issue and branch overhead of the canonical
+//! function under an assignment of forms, booked to the CLIF branch it belongs
+//! to.
+//!
+//! An issue belongs to the innermost branch whose side it came from, hoisted
+//! work to the branch it was hoisted to, and a region's selects, predicates
+//! and guards to its head. A branch instruction and its overhead belong to
+//! itself, or to the head of the region that decides for it.
+//!
+//! All sums are integers: issues times cost, over the counts of
+//! [`Frequencies`]. With measured counts the total is the predicted cost of
+//! the launch.
+
+use hashbrown::HashMap;
+use warpfold_analysis::regions::Regions;
+use warpfold_analysis::segments;
+use warpfold_ir::entity::SecondaryMap;
+use warpfold_ir::{Block, CostClass, Function, Inst, InstData, Origin, Terminator};
+use warpfold_machine::{Cost, Machine};
+
+use super::counts::Frequencies;
+use super::plan::{Item, Plan, What};
+use crate::log::Log;
+
+/// The CLIF branch that pays; `None` for what belongs to no branch.
+pub type Payer = Option<Origin>;
+
+/// Who owns instructions and terminators of the canonical function.
+#[derive(Clone, Debug)]
+pub struct Ownership {
+    blocks: SecondaryMap<Block, Payer>,
+    /// Hoisted work, and guarded exits that took a branch's place.
+    insts: HashMap<Inst, Origin>,
+    branches: SecondaryMap<Block, Payer>,
+}
+
+impl Ownership {
+    /// Reads it off the regions and the record of the passes.
+    pub fn new(func: &Function, regions: &Regions, log: &Log) -> Self {
+        let origin = |b: Block| Some(func.block(b).origin).filter(|o| !o.is_none());
+        let mut blocks = SecondaryMap::new();
+        let mut branches = SecondaryMap::new();
+        for &b in &func.layout {
+            let around = regions.smallest_containing(b).map(|r| regions[r].head);
+            blocks[b] = around.and_then(origin);
+            if func.term(b).is_conditional() {
+                branches[b] = match (regions.headed_by(b), around) {
+                    (Err(_), Some(head)) => origin(head),
+                    _ => origin(b),
+                };
+            }
+        }
+        let hoisted = log.hoisted.iter().copied();
+        let exits = log.exits.iter().map(|e| (e.inst, e.origin));
+        Self {
+            blocks,
+            insts: hoisted.chain(exits).filter(|(_, o)| !o.is_none()).collect(),
+            branches,
+        }
+    }
+
+    /// Who pays for an instruction that stands in `b`.
+    pub fn inst(&self, b: Block, i: Inst) -> Payer {
+        self.insts.get(&i).copied().or(self.blocks[b])
+    }
+
+    /// Who pays for an item of a plan.
+    pub fn item(&self, item: &Item) -> Payer {
+        match item.what {
+            What::Inst(i, _) => self.insts.get(&i).copied().or(self.branches[item.owner]),
+            _ => self.branches[item.owner],
+        }
+    }
+
+    /// Who pays for the terminator of `b`.
+    pub fn term(&self, b: Block) -> Payer {
+        self.branches[b].or(self.blocks[b])
+    }
+}
+
+/// What an issue of an instruction costs, guard included. The guard of an exit
+/// or trap is its operand and costs nothing extra.
+pub fn issue_cost(machine: &Machine, data: &InstData, guarded: bool) -> Cost {
+    let class = data.cost_class();
+    let guard = if guarded && !data.op.must_be_guarded() {
+        machine.guard
+    } else {
+        Cost::ZERO
+    };
+    machine.issue_cost(class) + guard
+}
+
+/// One entry of a ledger.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Who pays.
+    pub payer: Payer,
+    /// The instruction, if it is one of the canonical function.
+    pub inst: Option<Inst>,
+    /// What for.
+    pub name: &'static str,
+    /// Issues; executions for overhead.
+    pub issues: u64,
+    /// In all.
+    pub cost: Cost,
+}
+
+/// Books costs under fixed counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Ledger<'a> {
+    /// The canonical function.
+    pub func: &'a Function,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The counts.
+    pub counts: &'a Frequencies,
+    /// Who owns what.
+    pub owners: &'a Ownership,
+}
+
+impl Ledger<'_> {
+    /// The instructions and terminator of `b` as they stand, branch overhead
+    /// included.
+    pub fn block(&self, b: Block, out: &mut dyn FnMut(Entry)) {
+        self.insts(b, out);
+        self.terminator(b, out);
+    }
+
+    /// The instructions of `b` as they stand.
+    pub fn insts(&self, b: Block, out: &mut dyn FnMut(Entry)) {
+        for (segment, insts) in segments(self.func, b).enumerate() {
+            let passes = self.counts.passes(b, segment as u32);
+            for &i in insts {
+                let data = self.func.inst(i);
+                if data.cost_class() == CostClass::Const {
+                    continue;
+                }
+                out(Entry {
+                    payer: self.owners.inst(b, i),
+                    inst: Some(i),
+                    name: "instructions",
+                    issues: passes,
+                    cost: issue_cost(self.machine, data, data.guard.is_some()) * passes,
+                });
+            }
+        }
+    }
+
+    /// The terminator of `b` as it stands.
+    pub fn terminator(&self, b: Block, out: &mut dyn FnMut(Entry)) {
+        let term = self.func.term(b);
+        let payer = self.owners.term(b);
+        let last = segments(self.func, b).count().saturating_sub(1) as u32;
+        let counts = self.counts.branch(b);
+        let passes = if term.is_conditional() {
+            counts.executions
+        } else {
+            self.counts.passes(b, last)
+        };
+        let name = match term {
+            Terminator::Br { .. } => "br",
+            Terminator::Switch { .. } => "switch",
+            Terminator::Jump(_) => "jump",
+            Terminator::Ret(_) | Terminator::Trap(_) => "instructions",
+        };
+        out(Entry {
+            payer,
+            inst: None,
+            name,
+            issues: passes,
+            cost: self.machine.issue_cost(term.cost_class()) * passes,
+        });
+        if let Some(mark) = term.mark() {
+            let b_of = |split| self.machine.branch_overhead(mark.proven, split);
+            out(Entry {
+                payer,
+                inst: None,
+                name: "overhead",
+                issues: counts.executions,
+                cost: b_of(false) * counts.agreed() + b_of(true) * counts.splits,
+            });
+        }
+    }
+
+    /// What stands in place of the branch at a plan's head.
+    pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
+        let passes = self.counts.branch(plan.head).executions;
+        let issue = |class| self.machine.issue_cost(class);
+        for item in &plan.items {
+            let (name, cost, inst) = match item.what {
+                What::Inst(i, guard) => {
+                    let data = self.func.inst(i);
+                    if data.cost_class() == CostClass::Const {
+                        continue;
+                    }
+                    let cost = issue_cost(self.machine, data, guard.is_some());
+                    ("instructions", cost, Some(i))
+                }
+                What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
+                What::Select(..) => ("selects", issue(CostClass::Select), None),
+            };
+            out(Entry {
+                payer: self.owners.item(item),
+                inst,
+                name,
+                issues: passes,
+                cost: cost * passes,
+            });
+        }
+        if plan.keeps_jump {
+            out(Entry {
+                payer: self.owners.term(plan.head),
+                inst: None,
+                name: "jump",
+                issues: passes,
+                cost: issue(CostClass::Jump) * passes,
+            });
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What forbids a region to become straight-line code.
+//!
+//! Legality is about meaning, never about cost: no knob overrides it.
+
+use std::fmt;
+
+use warpfold_ir::{Block, Function, Inst, print};
+
+use crate::safety::Unsafe;
+
+/// How many regions deep straight code may span.
+pub const MAX_DEPTH: u32 = 8;
+
+/// Why a region cannot become straight-line code in some form, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Blocker {
+    /// A barrier, warp synchronisation or fence inside.
+    Sync {
+        /// The instruction.
+        inst: Inst,
+    },
+    /// A guarded exit inside.
+    Exit {
+        /// The instruction.
+        inst: Inst,
+    },
+    /// A path inside returns or traps.
+    EarlyEnd {
+        /// The block that ends there.
+        block: Block,
+    },
+    /// A switch inside or at the head.
+    Switch {
+        /// The block that ends with it.
+        block: Block,
+    },
+    /// A block that is entered from several places of the region, so that the
+    /// region is no nest of triangles and diamonds.
+    Shape {
+        /// The block.
+        block: Block,
+    },
+    /// More than [`MAX_DEPTH`] regions deep.
+    Depth {
+        /// The head of the region that is too deep.
+        block: Block,
+    },
+    /// An instruction that is not safe to speculate, where all must be bare.
+    Unsafe {
+        /// The instruction.
+        inst: Inst,
+        /// Why it is not safe.
+        why: Unsafe,
+    },
+}
+
+impl Blocker {
+    /// The name of the rule.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sync { .. } => "sync",
+            Self::Exit { .. } => "exit",
+            Self::EarlyEnd { .. } => "early end",
+            Self::Switch { .. } => "switch",
+            Self::Shape { .. } => "shape",
+            Self::Depth { .. } => "depth",
+            Self::Unsafe { .. } => "unsafe",
+        }
+    }
+
+    /// One sentence that names the instruction or block of `func`, the
+    /// canonical function.
+    pub fn describe(self, func: &Function) -> String {
+        match self {
+            Self::Sync { inst } => {
+                format!("`{}` synchronises", print::inst_text(func, inst))
+            }
+            Self::Exit { inst } => {
+                format!("`{}` retires lanes inside", print::inst_text(func, inst))
+            }
+            Self::EarlyEnd { block } => {
+                format!("`{}` in {block} ends a path", print::term_text(func, block))
+            }
+            Self::Switch { block } => format!("{block} ends with a switch"),
+            Self::Shape { block } => format!("{block} is entered from several places"),
+            Self::Depth { block } => {
+                format!("{block} heads a region more than {MAX_DEPTH} deep")
+            }
+            Self::Unsafe { inst, why } => {
+                format!("`{}` {why}", print::inst_text(func, inst))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Blocker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

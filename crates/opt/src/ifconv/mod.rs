@@ -1,0 +1,244 @@
+//! If-conversion: for each conditional region, a branch or straight-line code.
+//!
+//! One room each: [`legality`] (what may not be converted), [`plan`] (what the
+//! straight form will emit), [`counts`] (how often things run), [`ledger`]
+//! (what that costs, and which branch pays), [`decide`] (the cheapest legal
+//! assignment), [`rewrite`] (emits the plans). What the regions are,
+//! `warpfold_analysis::regions` says. [`convert`] walks through them.
+
+pub mod counts;
+pub mod decide;
+pub mod ledger;
+pub mod legality;
+pub mod plan;
+pub mod rewrite;
+mod write_up;
+
+use hashbrown::HashMap;
+use warpfold_analysis::regions::Regions;
+use warpfold_analysis::uniformity::Uniformity;
+use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile};
+use warpfold_ir::entity::SecondaryMap;
+use warpfold_ir::{Block, CostClass, Function, Inst, Origin, print};
+use warpfold_machine::{Cost, Machine};
+
+use self::decide::Assignment;
+use self::ledger::{Entry, Ledger, Ownership, Payer};
+use self::plan::Plan;
+use self::rewrite::Emitted;
+use crate::log::Log;
+use crate::report::{Force, Removed, Report};
+
+pub use self::counts::{Frequencies, Prior};
+
+/// A branch of the function that was lowered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SourceBranch {
+    /// Its place.
+    pub origin: Origin,
+    /// `brif` or `br_table`.
+    pub opcode: &'static str,
+}
+
+/// What a conversion is decided by.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Every branch of the function that was lowered, for the report.
+    pub branches: &'a [SourceBranch],
+    /// What earlier passes did to them.
+    pub log: &'a Log,
+    /// The uniformity of the canonical function.
+    pub uniformity: &'a Uniformity,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Counts of a launch with all branches kept, if there are any.
+    pub profile: Option<&'a Profile>,
+    /// A knob that overrides cost.
+    pub force: Option<Force>,
+    /// What is assumed of conditions without a profile.
+    pub prior: Prior,
+    /// Whether to clean up after rewriting. Without it, what is emitted is
+    /// exactly what was priced.
+    pub cleanup: bool,
+}
+
+/// A converted function with its report.
+#[derive(Clone, Debug)]
+pub struct Conversion {
+    /// The function.
+    pub func: Function,
+    /// What was decided and why.
+    pub report: Report,
+    /// Which branch each issue of the function belongs to.
+    pub owners: Owners,
+}
+
+/// Which CLIF branch each instruction and terminator belongs to: the innermost
+/// whose side it came from, the one it was hoisted to, or the head of the
+/// region whose predicate, select or guard it is.
+#[derive(Clone, Debug, Default)]
+pub struct Owners {
+    insts: SecondaryMap<Inst, Payer>,
+    terms: SecondaryMap<Block, Payer>,
+}
+
+impl Owners {
+    /// The branch that an instruction belongs to.
+    pub fn inst(&self, i: Inst) -> Option<Origin> {
+        self.insts[i]
+    }
+
+    /// The branch that the terminator of a block belongs to.
+    pub fn term(&self, b: Block) -> Option<Origin> {
+        self.terms[b]
+    }
+}
+
+/// Decides, rewrites and reports.
+pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
+    let cfg = Cfg::new(canonical);
+    let joins = Joins::new(canonical, &cfg, JoinRule::Default);
+    let loops = Loops::new(&cfg);
+    let regions = Regions::new(canonical, &cfg, &joins, &loops);
+    let counts = match cx.profile {
+        Some(profile) => Frequencies::measured(profile),
+        None => Frequencies::expected(canonical, &cfg, &joins, &regions, cx.uniformity, cx.prior),
+    };
+    let ownership = Ownership::new(canonical, &regions, cx.log);
+    let inputs = plan::Inputs {
+        func: canonical,
+        cfg: &cfg,
+        regions: &regions,
+        machine: cx.machine,
+        force: cx.force,
+    };
+    let ledger = Ledger {
+        func: canonical,
+        machine: cx.machine,
+        counts: &counts,
+        owners: &ownership,
+    };
+    let assignment = decide::decide(&inputs, &ledger);
+    let plans: Vec<&Plan> = assignment
+        .straight
+        .iter()
+        .filter_map(|&id| assignment.plan(id))
+        .collect();
+
+    let mut func = canonical.clone();
+    let emitted = rewrite::rewrite(&mut func, &plans);
+    let owners = final_owners(canonical, &func, &ownership, &assignment, &plans, &emitted);
+    let mut report = write_up::report(canonical, cx, &regions, &ledger, &assignment);
+    if cx.cleanup {
+        report.removed = clean_up(&mut func, &ledger, &assignment, &plans, &emitted);
+    }
+    Conversion {
+        func,
+        report,
+        owners,
+    }
+}
+
+/// Books the whole function under an assignment.
+pub(crate) fn book_all(ledger: &Ledger<'_>, assignment: &Assignment, out: &mut dyn FnMut(Entry)) {
+    let mut at: HashMap<Block, &Plan> = HashMap::new();
+    for &id in &assignment.straight {
+        if let Some(plan) = assignment.plan(id) {
+            at.insert(plan.head, plan);
+        }
+    }
+    for &b in &ledger.func.layout {
+        if assignment.swallowed[b].is_some() {
+            continue;
+        }
+        ledger.insts(b, out);
+        match at.get(&b) {
+            Some(plan) => ledger.plan(plan, out),
+            None => ledger.terminator(b, out),
+        }
+    }
+}
+
+fn final_owners(
+    canonical: &Function,
+    func: &Function,
+    ownership: &Ownership,
+    assignment: &Assignment,
+    plans: &[&Plan],
+    emitted: &Emitted,
+) -> Owners {
+    let mut owners = Owners::default();
+    let mut appended: SecondaryMap<Block, bool> = SecondaryMap::new();
+    for (plan, insts) in plans.iter().zip(&emitted.insts) {
+        for (item, &i) in plan.items.iter().zip(insts) {
+            owners.insts[i] = ownership.item(item);
+        }
+        appended[plan.head] = !plan.keeps_jump;
+    }
+    for &b in &canonical.layout {
+        if assignment.swallowed[b].is_some() {
+            continue;
+        }
+        for &i in &canonical.block(b).insts {
+            owners.insts[i] = ownership.inst(b, i);
+        }
+        // A head that its join was appended to ends as the join does.
+        let place = emitted.place(b);
+        if !appended[b] && func.layout.contains(&place) {
+            owners.terms[place] = ownership.term(b);
+        }
+    }
+    owners
+}
+
+/// Cleans up and lists what that removed of what was priced.
+fn clean_up(
+    func: &mut Function,
+    ledger: &Ledger<'_>,
+    assignment: &Assignment,
+    plans: &[&Plan],
+    emitted: &Emitted,
+) -> Vec<Removed> {
+    let mut priced: HashMap<Inst, Cost> = HashMap::new();
+    book_all(ledger, assignment, &mut |e| {
+        if let Some(i) = e.inst {
+            priced.insert(i, e.cost);
+        }
+    });
+    for (plan, insts) in plans.iter().zip(&emitted.insts) {
+        let passes = ledger.counts.branch(plan.head).executions;
+        for (item, &i) in plan.items.iter().zip(insts) {
+            if !matches!(item.what, plan::What::Inst(..)) {
+                let issue = ledger.machine.issue_cost(func.inst(i).cost_class());
+                priced.insert(i, issue * passes);
+            }
+        }
+    }
+    let issues = |func: &Function| -> Vec<Inst> {
+        let issue = |i: &Inst| func.inst(*i).cost_class() != CostClass::Const;
+        func.laid_out_insts()
+            .map(|(_, i)| i)
+            .filter(issue)
+            .collect()
+    };
+    let texts: HashMap<Inst, String> = issues(func)
+        .into_iter()
+        .map(|i| (i, print::inst_text(func, i)))
+        .collect();
+    crate::clean(func, &mut Log::default());
+    let mut left: SecondaryMap<Inst, bool> = SecondaryMap::new();
+    for i in issues(func) {
+        left[i] = true;
+    }
+    let mut removed: Vec<Removed> = texts
+        .into_iter()
+        .filter(|(i, _)| !left[*i])
+        .map(|(inst, text)| Removed {
+            inst,
+            text,
+            predicted: priced.get(&inst).copied().unwrap_or(Cost::ZERO),
+        })
+        .collect();
+    removed.sort_by_key(|r| r.inst);
+    removed
+}

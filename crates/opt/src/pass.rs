@@ -1,0 +1,77 @@
+//! The table of passes. A pass is a function from a function to a changed
+//! function; the pipeline of the facade is a sequence of rows.
+
+use warpfold_ir::Function;
+
+use crate::log::Log;
+use crate::{canonical, clean};
+
+/// One row of [`PASSES`].
+#[derive(Clone, Copy, Debug)]
+pub struct PassRow {
+    /// The name, as in filetests.
+    pub name: &'static str,
+    /// What it does, one sentence.
+    pub doc: &'static str,
+    /// Runs it; true if anything changed.
+    pub run: fn(&mut Function, &mut Log) -> bool,
+}
+
+/// The passes of [`clean`](crate::clean()), in order.
+pub const CLEAN: &[PassRow] = &[
+    PassRow {
+        name: "fold",
+        doc: "Computes constants, resolves copies, and turns branches on constants into jumps.",
+        run: clean::fold::run,
+    },
+    PassRow {
+        name: "params",
+        doc: "Replaces block parameters that only ever hold one value.",
+        run: clean::params::run,
+    },
+    PassRow {
+        name: "cse",
+        doc: "Replaces a computation by an equal one that dominates it.",
+        run: clean::cse::run,
+    },
+    PassRow {
+        name: "dce",
+        doc: "Removes computations and block parameters that nothing uses.",
+        run: clean::dce::run,
+    },
+];
+
+/// The passes of [`canonicalise`](crate::canonicalise()), in order.
+pub const CANONICAL: &[PassRow] = &[
+    PassRow {
+        name: "hoist",
+        doc: "Moves equal safe work of both sides above their branch.",
+        run: canonical::hoist::run,
+    },
+    PassRow {
+        name: "exits",
+        doc: "Turns sides that only return or only trap into guarded exits and traps.",
+        run: canonical::exits::run,
+    },
+];
+
+/// Every pass that stands on its own, for filetests and documentation.
+pub fn passes() -> impl Iterator<Item = &'static PassRow> {
+    CLEAN.iter().chain(CANONICAL)
+}
+
+/// Runs `rows` in order, again and again until none changes anything. The
+/// passes only remove or move work forward in a fixed order, so this ends;
+/// the bound keeps a mistake in a pass from becoming a hang.
+pub(crate) fn to_fixpoint(rows: &[PassRow], func: &mut Function, log: &mut Log) {
+    const ROUNDS: usize = 64;
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        for row in rows {
+            changed |= (row.run)(func, log);
+        }
+        if !changed {
+            return;
+        }
+    }
+}

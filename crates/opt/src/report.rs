@@ -1,0 +1,308 @@
+//! What if-conversion decided and why, as data.
+//!
+//! One [`Decision`] for every `brif` and `br_table` of the CLIF function,
+//! converted or not. The report states what was decided and the numbers it was
+//! decided by; rendering it never runs the model again. Costs are totals over
+//! the counts they rest on: a whole launch with a profile, and
+//! [`Counts::executions`] passes of the branch without one.
+
+use std::fmt;
+
+use warpfold_analysis::uniformity::Scope;
+use warpfold_ir::{Block, Inst, Origin};
+use warpfold_machine::Cost;
+
+use crate::ifconv::legality::Blocker;
+
+/// How a region is executed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Form {
+    /// The branch stays.
+    Branch,
+    /// A guarded exit or trap in its place.
+    Exit,
+    /// Straight-line code in its place: each instruction bare where it is safe
+    /// to speculate, guarded otherwise.
+    Straight,
+}
+
+impl Form {
+    /// The name used in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Exit => "exit",
+            Self::Straight => "straight",
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A knob that overrides cost, never legality.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Force {
+    /// Every branch stays.
+    Branch,
+    /// Straight wherever legal.
+    Straight,
+    /// Straight with every instruction bare, where all are safe.
+    Select,
+    /// Straight with every instruction of the arms guarded.
+    Predicate,
+}
+
+impl Force {
+    /// All knobs, in the order that help texts list them.
+    pub const ALL: [Self; 4] = [Self::Branch, Self::Straight, Self::Select, Self::Predicate];
+
+    /// The name used on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Straight => "straight",
+            Self::Select => "select",
+            Self::Predicate => "predicate",
+        }
+    }
+}
+
+impl fmt::Display for Force {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for Force {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|f| f.name() == s)
+            .ok_or_else(|| {
+                let names: Vec<_> = Self::ALL.iter().map(|f| f.name()).collect();
+                format!("unknown form `{s}`; expected one of {}", names.join(", "))
+            })
+    }
+}
+
+/// Where the counts of a branch came from, best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum CountSource {
+    /// Measured over the whole launch.
+    Profile,
+    /// The mask of the condition is known before anything runs.
+    Mask,
+    /// Uniform: all lanes agree, either way equally likely.
+    Uniform,
+    /// At most one warp of a row can split.
+    TailGuard,
+    /// The stated prior.
+    Prior,
+}
+
+impl fmt::Display for CountSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Profile => "profile",
+            Self::Mask => "mask",
+            Self::Uniform => "uniform",
+            Self::TailGuard => "tail guard",
+            Self::Prior => "prior",
+        })
+    }
+}
+
+/// The warp's view of a branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counts {
+    /// Times a warp executed it.
+    pub executions: u64,
+    /// Of these, any lane true (for a switch: on its most taken entry).
+    pub any_true: u64,
+    /// Of these, any lane false (for a switch: any lane on the default).
+    pub any_false: u64,
+    /// Of these, lanes went to different blocks.
+    pub splits: u64,
+    /// Where the numbers came from.
+    pub source: CountSource,
+}
+
+/// One part of an estimate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Component {
+    /// What it pays for: `br`, `then`, `else`, `overhead`, `nested`,
+    /// `selects`, `predicates`, `guards`, `jump`.
+    pub name: &'static str,
+    /// Issues, where issues are what is paid for.
+    pub issues: u64,
+    /// Their cost.
+    pub cost: Cost,
+}
+
+/// The price of one form of a region, its nested regions at their best.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Estimate {
+    /// The form.
+    pub form: Form,
+    /// What it is made of.
+    pub components: Vec<Component>,
+    /// The sum.
+    pub total: Cost,
+}
+
+/// Everything about a branch whose region was priced.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Priced {
+    /// The region's shape, e.g. `triangle`.
+    pub shape: &'static str,
+    /// Where the lanes meet again.
+    pub join: Block,
+    /// What forbids straight code, if anything.
+    pub straight: Result<(), Blocker>,
+    /// The price of each legal form.
+    pub estimates: Vec<Estimate>,
+    /// How much dearer the best rejected form is; negative under a knob that
+    /// overrode cost. `None` where only one form is legal.
+    pub margin: Option<Cost>,
+    /// The branch overhead per execution at which branch and straight cost
+    /// the same, nested regions unchanged.
+    pub break_even_b: Option<Cost>,
+    /// Guards, selects and predicate operations that the straight form emits.
+    pub straight_shape: Option<StraightShape>,
+}
+
+/// What a straight plan emits beside the instructions of the sides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StraightShape {
+    /// Instructions of the sides, constants not counted.
+    pub instructions: u32,
+    /// How many of them are guarded.
+    pub guarded: u32,
+    /// Selects added.
+    pub selects: u32,
+    /// Predicate operations added.
+    pub predicates: u32,
+}
+
+impl StraightShape {
+    /// Whether nothing needed a guard.
+    pub fn is_select(self) -> bool {
+        self.guarded == 0
+    }
+}
+
+/// What became of a branch.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// It went away before anything was priced, for this reason.
+    Folded(String),
+    /// A side that only returns or traps became a guarded exit or trap.
+    Exit {
+        /// The instruction in the canonical function.
+        inst: Inst,
+        /// `exit` or `trap`.
+        kind: &'static str,
+    },
+    /// Decided together with the region that contains it.
+    WithRegion {
+        /// The branch that heads that region.
+        head: Origin,
+        /// What that region became.
+        form: Form,
+    },
+    /// It heads no region and lies in none: the reason.
+    NoRegion(String),
+    /// Its region was priced and got this form.
+    Priced {
+        /// The chosen form.
+        form: Form,
+        /// The numbers.
+        details: Box<Priced>,
+    },
+}
+
+/// What was decided about one branch of the CLIF function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Decision {
+    /// The CLIF branch.
+    pub origin: Origin,
+    /// `brif` or `br_table`.
+    pub opcode: &'static str,
+    /// Its block in the canonical function, unless it was folded.
+    pub block: Option<Block>,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// Scope at which its condition is uniform, unless it was folded.
+    pub scope: Option<Scope>,
+    /// Why the condition is not uniform, as a chain back to the source.
+    pub divergence: Option<String>,
+    /// The counts it was decided by.
+    pub counts: Option<Counts>,
+    /// The predicted cost of what belongs to this branch in the chosen
+    /// assignment: its own issues and overhead, nested branches not included.
+    pub predicted: Option<Cost>,
+    /// The knob that overrode cost, if one did.
+    pub forced: Option<Force>,
+}
+
+impl Decision {
+    /// The form it ended in; `None` if it was folded away.
+    pub fn form(&self) -> Option<Form> {
+        match &self.verdict {
+            Verdict::Folded(_) => None,
+            Verdict::Exit { .. } => Some(Form::Exit),
+            Verdict::WithRegion { form, .. } | Verdict::Priced { form, .. } => Some(*form),
+            Verdict::NoRegion(_) => Some(Form::Branch),
+        }
+    }
+
+    /// The name of the outcome: `folded`, `exit`, `trap`, `branch`, `select`
+    /// (straight with nothing guarded) or `straight`.
+    pub fn outcome(&self) -> &'static str {
+        match &self.verdict {
+            Verdict::Folded(_) => "folded",
+            Verdict::Exit { kind, .. } => kind,
+            Verdict::NoRegion(_) => "branch",
+            Verdict::WithRegion { form, .. } => form.name(),
+            Verdict::Priced { form, details } => match (form, details.straight_shape) {
+                (Form::Straight, Some(s)) if s.is_select() => "select",
+                _ => form.name(),
+            },
+        }
+    }
+}
+
+/// An instruction that the final clean-up took away after it was priced.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Removed {
+    /// Its id in the converted function before clean-up.
+    pub inst: Inst,
+    /// Its text.
+    pub text: String,
+    /// What the prediction had charged for it.
+    pub predicted: Cost,
+}
+
+/// The decisions of one function.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Report {
+    /// The function's name.
+    pub function: String,
+    /// The machine it was decided for.
+    pub machine: String,
+    /// One entry per CLIF branch, in CLIF layout order.
+    pub decisions: Vec<Decision>,
+    /// Predicted cost of the whole function with the chosen assignment; only
+    /// with a profile, whose launch it is for.
+    pub predicted: Option<Cost>,
+    /// The same with every branch kept.
+    pub predicted_kept: Option<Cost>,
+    /// What the final clean-up removed.
+    pub removed: Vec<Removed>,
+}
