@@ -8,6 +8,7 @@
 
 pub mod canonical;
 pub mod clean;
+pub mod docs;
 mod edit;
 pub mod ifconv;
 pub mod log;

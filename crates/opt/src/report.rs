@@ -69,6 +69,16 @@ impl Force {
             Self::Predicate => "predicate",
         }
     }
+
+    /// What it does, one sentence.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            Self::Branch => "Every branch stays.",
+            Self::Straight => "Straight wherever legal.",
+            Self::Select => "Straight with every instruction bare, where all are safe.",
+            Self::Predicate => "Straight with every instruction of the sides guarded.",
+        }
+    }
 }
 
 impl fmt::Display for Force {

@@ -54,18 +54,36 @@ pub enum Blocker {
     },
 }
 
+/// Each rule's name and meaning, in the order of [`Blocker`].
+pub const RULES: [(&str, &str); 7] = [
+    ("sync", "A barrier, warp synchronisation or fence inside."),
+    ("exit", "A guarded exit inside."),
+    ("early end", "A path inside returns or traps."),
+    ("switch", "A switch inside or at the head."),
+    (
+        "shape",
+        "A block that is entered from several places of the region.",
+    ),
+    ("depth", "More than 8 regions deep."),
+    (
+        "unsafe",
+        "An instruction that is not safe to speculate, under `--force select`.",
+    ),
+];
+
 impl Blocker {
     /// The name of the rule.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sync { .. } => "sync",
-            Self::Exit { .. } => "exit",
-            Self::EarlyEnd { .. } => "early end",
-            Self::Switch { .. } => "switch",
-            Self::Shape { .. } => "shape",
-            Self::Depth { .. } => "depth",
-            Self::Unsafe { .. } => "unsafe",
-        }
+        let rule = match self {
+            Self::Sync { .. } => 0,
+            Self::Exit { .. } => 1,
+            Self::EarlyEnd { .. } => 2,
+            Self::Switch { .. } => 3,
+            Self::Shape { .. } => 4,
+            Self::Depth { .. } => 5,
+            Self::Unsafe { .. } => 6,
+        };
+        RULES[rule].0
     }
 
     /// One sentence that names the instruction or block of `func`, the
