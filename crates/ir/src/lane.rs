@@ -257,6 +257,8 @@ macro_rules! impl_float {
             fn widen(self) -> f64 { f64::from(self) }
             #[inline(always)]
             fn narrow(x: f64) -> Self { x as $f }
+            // Negated comparisons are how the unordered conditions are meant.
+            #[allow(clippy::neg_cmp_op_on_partial_ord, clippy::double_comparisons)]
             #[inline(always)]
             fn compare(self, cc: FloatCC, b: Self) -> bool {
                 match cc {

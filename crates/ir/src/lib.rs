@@ -25,6 +25,7 @@
 
 pub mod builder;
 pub mod codes;
+pub mod docs;
 pub mod dominators;
 pub mod entities;
 pub mod eval;
@@ -48,6 +49,6 @@ pub use function::{
 pub use opcode::{
     CostClass, CounterClass, Effects, ImmKind, OpInfo, Opcode, Operand, ResultType, Shape, TypeSet,
 };
-pub use parse::{ParseError, parse_module};
+pub use parse::{ParseError, parse_function, parse_module};
 pub use types::Type;
 pub use verify::{VerifyError, VerifyErrors, verify};

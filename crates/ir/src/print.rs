@@ -1,4 +1,7 @@
 //! Text output, in CLIF's look. [`parse`](crate::parse) reads it back.
+//!
+//! Functions that the verifier refuses are printed as well, entities that do
+//! not exist included: what is wrong with them is shown under their text.
 
 use std::fmt::{self, Write};
 
@@ -28,6 +31,8 @@ impl fmt::Display for Function {
 /// A line of a function's text, for annotation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Line {
+    /// The signature.
+    Signature,
     /// The header of a block.
     Header(Block),
     /// An instruction.
@@ -38,12 +43,17 @@ pub enum Line {
 
 /// Writes `func`, calling `note` at the end of each line's text so that it can
 /// add a comment (beginning with ` ;`) or further lines.
+///
+/// # Errors
+/// Those of the writer and of `note`.
 pub fn write_function<W: Write + ?Sized>(
     w: &mut W,
     func: &Function,
     note: &mut dyn FnMut(&mut W, Line) -> fmt::Result,
 ) -> fmt::Result {
-    write!(w, "function %{}(", func.name)?;
+    w.write_str("function %")?;
+    write_name(w, &func.name)?;
+    w.write_char('(')?;
     for (i, p) in func.params.iter().enumerate() {
         let sep = if i > 0 { ", " } else { "" };
         let varying = if p.varying { " varying" } else { "" };
@@ -53,7 +63,9 @@ pub fn write_function<W: Write + ?Sized>(
     for (i, ty) in func.results.iter().enumerate() {
         write!(w, "{}{ty}", if i > 0 { ", " } else { " -> " })?;
     }
-    w.write_str(" {\n")?;
+    w.write_str(" {")?;
+    note(w, Line::Signature)?;
+    w.write_char('\n')?;
     for (slot, data) in func.slots.iter() {
         writeln!(w, "    {slot} = slot {}, align {}", data.size, data.align)?;
     }
@@ -64,9 +76,15 @@ pub fn write_function<W: Write + ?Sized>(
         write_header(w, func, b)?;
         note(w, Line::Header(b))?;
         w.write_char('\n')?;
+        if !func.has_block(b) {
+            continue;
+        }
         for &inst in &func.block(b).insts {
             w.write_str("    ")?;
-            write_inst(w, func.inst(inst))?;
+            match func.has_inst(inst) {
+                true => write_inst(w, func.inst(inst))?,
+                false => write!(w, "{inst}")?,
+            }
             note(w, Line::Inst(inst))?;
             w.write_char('\n')?;
         }
@@ -83,16 +101,34 @@ pub fn write_function<W: Write + ?Sized>(
     w.write_str("}\n")
 }
 
+/// A function's name, quoted unless it is a plain word.
+fn write_name<W: Write + ?Sized>(w: &mut W, name: &str) -> fmt::Result {
+    match crate::parse::is_plain_name(name) {
+        true => w.write_str(name),
+        false => write!(w, "\"{}\"", name.escape_default()),
+    }
+}
+
 fn write_header<W: Write + ?Sized>(w: &mut W, func: &Function, b: Block) -> fmt::Result {
     write!(w, "{b}")?;
+    if !func.has_block(b) {
+        return w.write_char(':');
+    }
     let params = &func.block(b).params;
     for (i, &v) in params.iter().enumerate() {
-        write!(w, "{}{v}: {}", if i > 0 { ", " } else { "(" }, func.ty(v))?;
+        write!(w, "{}{v}: ", if i > 0 { ", " } else { "(" })?;
+        match func.has_value(v) {
+            true => write!(w, "{}", func.ty(v))?,
+            false => w.write_char('?')?,
+        }
     }
     w.write_str(if params.is_empty() { ":" } else { "):" })
 }
 
 /// Writes one instruction without indentation or line end.
+///
+/// # Errors
+/// Those of the writer.
 pub fn write_inst<W: Write + ?Sized>(w: &mut W, data: &InstData) -> fmt::Result {
     for (i, v) in data.results.iter().enumerate() {
         write!(w, "{}{v}", if i > 0 { ", " } else { "" })?;
@@ -178,6 +214,9 @@ impl fmt::Display for BranchMark {
 }
 
 /// Writes one terminator without indentation, origin or line end.
+///
+/// # Errors
+/// Those of the writer.
 pub fn write_term<W: Write + ?Sized>(w: &mut W, term: &Terminator) -> fmt::Result {
     match term {
         Terminator::Jump(to) => write!(w, "jump {to}"),
@@ -247,15 +286,19 @@ impl fmt::Display for Literal {
 /// One instruction's text, for messages.
 pub fn inst_text(func: &Function, inst: Inst) -> String {
     let mut s = String::new();
-    // Writing to a String cannot fail.
-    let _ = write_inst(&mut s, func.inst(inst));
+    if func.has_inst(inst) {
+        // Writing to a String cannot fail.
+        let _ = write_inst(&mut s, func.inst(inst));
+    }
     s
 }
 
 /// One terminator's text, for messages.
 pub fn term_text(func: &Function, b: Block) -> String {
     let mut s = String::new();
-    if let Some(term) = &func.block(b).term {
+    if func.has_block(b)
+        && let Some(term) = &func.block(b).term
+    {
         let _ = write_term(&mut s, term);
     }
     s

@@ -1,108 +1,7 @@
-//! The [`Opcode`] enum and what the table says of each opcode.
+//! Shapes: what an instruction's operands, result, immediate and effects are,
+//! relative to its own type `T`.
 
-use std::fmt;
-
-use hashbrown::HashMap;
-
-use crate::codes::named_enum;
 use crate::types::Type;
-
-named_enum! {
-    /// What an issue of an instruction costs, as far as machines tell apart.
-    CostClass {
-        /// Constants: no issue at all.
-        Const = "const",
-        /// Integer arithmetic, logic, moves, conversions, special registers.
-        Alu = "alu",
-        /// Integer multiplication.
-        Mul = "mul",
-        /// Integer division and remainder.
-        Div = "div",
-        /// Single-precision arithmetic.
-        Fp = "fp",
-        /// Single-precision division and square root.
-        FpDiv = "fp_div",
-        /// Double-precision arithmetic.
-        Fp64 = "fp64",
-        /// Double-precision division and square root.
-        Fp64Div = "fp64_div",
-        /// Choice between two values by a predicate.
-        Select = "select",
-        /// Compares and logic on predicates.
-        Pred = "pred",
-        /// Loads and fences.
-        Load = "load",
-        /// Stores.
-        Store = "store",
-        /// Read-modify-write.
-        Atomic = "atomic",
-        /// Votes, ballots, shuffles.
-        Cross = "cross",
-        /// Conditional branches and switches.
-        Branch = "branch",
-        /// Unconditional jumps.
-        Jump = "jump",
-        /// Returns, traps, guarded exits.
-        Ctl = "ctl",
-        /// Block barriers.
-        Bar = "bar",
-    }
-}
-
-named_enum! {
-    /// The coarse classes that counters are kept in.
-    CounterClass {
-        /// Lane-wise arithmetic, selects, moves.
-        Alu = "alu",
-        /// Compares and logic on predicates.
-        Pred = "pred",
-        /// Loads, stores and fences.
-        Mem = "mem",
-        /// Read-modify-write.
-        Atomic = "atomic",
-        /// Votes, ballots, shuffles.
-        Cross = "cross",
-        /// Terminators and guarded exits and traps.
-        Ctl = "ctl",
-        /// Block barriers.
-        Bar = "bar",
-    }
-}
-
-impl CostClass {
-    /// The counter class, or `None` for constants, which never issue.
-    pub const fn counter(self) -> Option<CounterClass> {
-        Some(match self {
-            Self::Const => return None,
-            Self::Alu
-            | Self::Mul
-            | Self::Div
-            | Self::Fp
-            | Self::FpDiv
-            | Self::Fp64
-            | Self::Fp64Div
-            | Self::Select => CounterClass::Alu,
-            Self::Pred => CounterClass::Pred,
-            Self::Load | Self::Store => CounterClass::Mem,
-            Self::Atomic => CounterClass::Atomic,
-            Self::Cross => CounterClass::Cross,
-            Self::Branch | Self::Jump | Self::Ctl => CounterClass::Ctl,
-            Self::Bar => CounterClass::Bar,
-        })
-    }
-
-    /// Position in [`CostClass::ALL`], for counters kept in arrays.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-impl CounterClass {
-    /// Position in [`CounterClass::ALL`].
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
 
 /// What one operand must be, relative to the instruction's type `T`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -202,6 +101,21 @@ pub enum ImmKind {
     Trap,
 }
 
+impl ImmKind {
+    /// The immediate in words, with its article.
+    pub const fn expectation(self) -> &'static str {
+        match self {
+            Self::None => "no immediate",
+            Self::Bits => "a constant",
+            Self::Icc => "an integer condition",
+            Self::Fcc => "a float condition",
+            Self::Mem => "memory flags and an offset",
+            Self::Slot => "a stack slot",
+            Self::Trap => "a trap code",
+        }
+    }
+}
+
 /// What executing an instruction may do beside yielding its result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Effects {
@@ -231,12 +145,43 @@ impl Effects {
 
     /// Whether the instruction does nothing but yield its result.
     pub const fn is_pure(self) -> bool {
-        !(self.traps
-            || self.reads
-            || self.writes
-            || self.convergent
-            || self.syncs
-            || self.retires)
+        !(self.traps || self.reads || self.writes || self.convergent || self.syncs || self.retires)
+    }
+}
+
+impl Operand {
+    /// Whether an operand may be of type `ty` where the instruction's own type
+    /// is `own`.
+    pub const fn accepts(self, own: Type, ty: Type) -> bool {
+        match self {
+            Self::Same => ty as u8 == own as u8,
+            Self::Pred => matches!(ty, Type::Pred),
+            Self::I32 => matches!(ty, Type::I32),
+            Self::Addr => matches!(ty, Type::I32 | Type::I64),
+            Self::AnyInt => ty.is_int(),
+            Self::NarrowerInt => ty.is_int() && ty.bits() < own.bits(),
+            Self::WiderInt => ty.is_int() && ty.bits() > own.bits(),
+            Self::AnyFloat => ty.is_float(),
+            Self::OtherFloat => ty.is_float() && ty as u8 != own as u8,
+            Self::SameWidth => ty.bits() == own.bits() && ty as u8 != own as u8,
+        }
+    }
+
+    /// What the operand must be, in words, where the instruction's own type
+    /// is `own`.
+    pub fn expectation(self, own: Type) -> String {
+        match self {
+            Self::Same => own.to_string(),
+            Self::Pred => "pred".to_owned(),
+            Self::I32 => "i32".to_owned(),
+            Self::Addr => "an address (i64 or i32)".to_owned(),
+            Self::AnyInt => "an integer".to_owned(),
+            Self::NarrowerInt => format!("an integer narrower than {own}"),
+            Self::WiderInt => format!("an integer wider than {own}"),
+            Self::AnyFloat => "a float".to_owned(),
+            Self::OtherFloat => format!("the float type that is not {own}"),
+            Self::SameWidth => format!("another type of {} bits", own.bits()),
+        }
     }
 }
 
@@ -351,112 +296,3 @@ shapes! {
     /// Guarded trap.
     TrapIf: I32 [] -> None, Trap, traps, retires;
 }
-
-/// One row of the opcode table.
-#[derive(Clone, Copy, Debug)]
-pub struct OpInfo {
-    /// The name in text.
-    pub mnemonic: &'static str,
-    /// Operand and result types, immediate and effects.
-    pub shape: Shape,
-    /// The base cost class; see [`Opcode::cost_class`] for the effect of types.
-    pub class: CostClass,
-    /// What it computes, one sentence.
-    pub doc: &'static str,
-}
-
-macro_rules! define_opcodes {
-    ([] $($v:ident $mnemonic:literal $shape:ident $class:ident $doc:literal, $sem:expr;)*) => {
-        /// An operation.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Opcode { $(#[doc = $doc] $v,)* }
-
-        impl Opcode {
-            /// Every opcode, in table order.
-            pub const ALL: &'static [Self] = &[$(Self::$v),*];
-
-            const INFO: &'static [OpInfo] = &[$(OpInfo {
-                mnemonic: $mnemonic,
-                shape: Shape::$shape,
-                class: CostClass::$class,
-                doc: $doc,
-            }),*];
-        }
-    };
-}
-crate::for_each_opcode!(define_opcodes);
-
-impl Opcode {
-    /// The opcode's row of the table.
-    pub const fn info(self) -> &'static OpInfo {
-        &Self::INFO[self as usize]
-    }
-
-    /// The name in text.
-    pub const fn mnemonic(self) -> &'static str {
-        self.info().mnemonic
-    }
-
-    /// Operand and result types, immediate and effects.
-    pub const fn shape(self) -> Shape {
-        self.info().shape
-    }
-
-    /// What it may do beside yielding its result, whatever its operands.
-    pub const fn effects(self) -> Effects {
-        self.info().shape.effects()
-    }
-
-    /// What an issue costs when the instruction's type is `ty`.
-    pub const fn cost_class(self, ty: Type) -> CostClass {
-        match (self.info().class, ty) {
-            (CostClass::Fp, Type::F64) => CostClass::Fp64,
-            (CostClass::FpDiv, Type::F64) => CostClass::Fp64Div,
-            (class, _) => class,
-        }
-    }
-
-    /// Whether it may carry a guard. Constants never execute, and what
-    /// synchronises must be reached by all.
-    pub const fn may_be_guarded(self) -> bool {
-        !matches!(self.info().class, CostClass::Const) && !self.effects().syncs
-    }
-
-    /// Whether its guard is part of what it is (`exit if`, `trap if`).
-    pub const fn must_be_guarded(self) -> bool {
-        self.effects().retires
-    }
-
-    /// Looks a mnemonic up.
-    pub fn from_mnemonic(name: &str) -> Option<Self> {
-        use std::sync::LazyLock;
-        static BY_NAME: LazyLock<HashMap<&'static str, Opcode>> =
-            LazyLock::new(|| Opcode::ALL.iter().map(|&o| (o.mnemonic(), o)).collect());
-        BY_NAME.get(name).copied()
-    }
-}
-
-impl fmt::Display for Opcode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.mnemonic())
-    }
-}
-
-macro_rules! define_access {
-    ([] $($v:ident $mnemonic:literal $shape:ident $class:ident $doc:literal, $sem:expr;)*) => {
-        impl Opcode {
-            /// Of a load or store: the bytes it moves and whether it
-            /// sign-extends, for the value type `ty`. `None` for the rest.
-            pub const fn access(self, ty: Type) -> Option<(u32, bool)> {
-                let (bytes, signed): (u32, bool) = match self {
-                    $(Self::$v => define_access!(@ $shape $sem),)*
-                };
-                Some((if bytes == 0 { ty.bytes() } else { bytes }, signed))
-            }
-        }
-    };
-    (@ Load $sem:expr) => { $sem };
-    (@ Store $sem:expr) => { $sem };
-    (@ $other:ident $sem:expr) => { return None };
-}
-crate::for_each_opcode!(define_access);

@@ -5,13 +5,20 @@
 //! value's definition names it back; block arguments pair with parameters by
 //! position. What no edit can promise (dominance, types) the verifier checks.
 
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
-use smallvec::{SmallVec, smallvec};
+mod inst;
+mod terminator;
 
-use crate::codes::{FloatCC, IntCC, MemFlags, TrapCode};
+use std::collections::BTreeMap;
+
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use smallvec::SmallVec;
+
+use crate::codes::TrapCode;
 use crate::entities::{Block, Inst, Origin, Slot, Value};
-use crate::opcode::{CostClass, Opcode, ResultType};
+use crate::opcode::Opcode;
 use crate::types::Type;
+pub use inst::{Guard, Imm, InstData};
+pub use terminator::{BlockCall, BranchMark, Terminator};
 
 /// Several functions that one file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,317 +85,14 @@ pub struct BlockData {
     pub origin: Origin,
 }
 
-/// A guard: outside the lanes where it holds the instruction does nothing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Guard {
-    /// The predicate.
-    pub pred: Value,
-    /// Whether the guard holds where the predicate does *not*.
-    pub negated: bool,
-    /// The result in the other lanes; without it they hold poison.
-    pub otherwise: Option<Value>,
-}
-
-/// The immediate of an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Imm {
-    /// None.
-    None,
-    /// A constant's bits, zero above the type's width.
-    Bits(u128),
-    /// An integer condition.
-    Icc(IntCC),
-    /// A float condition.
-    Fcc(FloatCC),
-    /// A memory access.
-    Mem {
-        /// Promises and demands.
-        flags: MemFlags,
-        /// Bytes added to the address.
-        offset: i32,
-    },
-    /// A place in a stack slot.
-    Slot {
-        /// Which slot.
-        slot: Slot,
-        /// Bytes from its start.
-        offset: i32,
-    },
-    /// A trap code.
-    Trap(TrapCode),
-}
-
-/// An instruction.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InstData {
-    /// The operation.
-    pub op: Opcode,
-    /// The type that operands and result are stated relative to; see
-    /// [`Shape`](crate::Shape).
-    pub ty: Type,
-    /// Operands.
-    pub args: SmallVec<[Value; 3]>,
-    /// Immediate.
-    pub imm: Imm,
-    /// Guard, if any.
-    pub guard: Option<Guard>,
-    /// Results: one or none.
-    pub results: SmallVec<[Value; 1]>,
-    /// Where it came from.
-    pub origin: Origin,
-}
-
-impl InstData {
-    /// An unguarded instruction without origin; results are made when it is
-    /// put into a function.
-    pub fn new(op: Opcode, ty: Type, args: &[Value], imm: Imm) -> Self {
+impl BlockData {
+    /// A block with nothing in it yet.
+    pub(crate) fn new() -> Self {
         Self {
-            op,
-            ty,
-            args: SmallVec::from_slice(args),
-            imm,
-            guard: None,
-            results: SmallVec::new(),
+            params: SmallVec::new(),
+            insts: Vec::new(),
+            term: None,
             origin: Origin::NONE,
-        }
-    }
-
-    /// The same under a guard.
-    #[must_use]
-    pub fn guarded(mut self, guard: Guard) -> Self {
-        self.guard = Some(guard);
-        self
-    }
-
-    /// The same from `origin`.
-    #[must_use]
-    pub fn at(mut self, origin: Origin) -> Self {
-        self.origin = origin;
-        self
-    }
-
-    /// The type of its result, if it has one.
-    pub fn result_type(&self) -> Option<Type> {
-        match self.op.shape().result() {
-            ResultType::None => None,
-            ResultType::Same => Some(self.ty),
-            ResultType::Pred => Some(Type::Pred),
-        }
-    }
-
-    /// What an issue of it costs.
-    pub fn cost_class(&self) -> CostClass {
-        self.op.cost_class(self.ty)
-    }
-
-    /// Operands, guard predicate and `else` value, in this order.
-    pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
-        let guard = self.guard.into_iter();
-        self.args
-            .iter()
-            .copied()
-            .chain(guard.flat_map(|g| std::iter::once(g.pred).chain(g.otherwise)))
-    }
-
-    /// Replaces every used value by `f` of it.
-    pub fn map_uses(&mut self, mut f: impl FnMut(Value) -> Value) {
-        for arg in &mut self.args {
-            *arg = f(*arg);
-        }
-        if let Some(g) = &mut self.guard {
-            g.pred = f(g.pred);
-            g.otherwise = g.otherwise.map(&mut f);
-        }
-    }
-
-    /// Flags and offset of a memory access.
-    pub fn mem(&self) -> Option<(MemFlags, i32)> {
-        match self.imm {
-            Imm::Mem { flags, offset } => Some((flags, offset)),
-            _ => None,
-        }
-    }
-}
-
-/// A jump target with its arguments.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct BlockCall {
-    /// Target.
-    pub block: Block,
-    /// One argument per parameter of the target.
-    pub args: SmallVec<[Value; 4]>,
-}
-
-impl BlockCall {
-    /// A target with arguments.
-    pub fn new(block: Block, args: &[Value]) -> Self {
-        Self {
-            block,
-            args: SmallVec::from_slice(args),
-        }
-    }
-}
-
-impl From<Block> for BlockCall {
-    fn from(block: Block) -> Self {
-        Self::new(block, &[])
-    }
-}
-
-/// What earlier stages found out about a conditional branch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct BranchMark {
-    /// Proven never to split a warp; prediction and measurement both charge
-    /// `b_proven` for it.
-    pub proven: bool,
-    /// Made or settled by a rewrite; not to be decided again.
-    pub decided: bool,
-}
-
-/// How a block ends.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Terminator {
-    /// Goes on at one block.
-    Jump(BlockCall),
-    /// Goes on at one of two blocks.
-    Br {
-        /// Decides, a `pred`.
-        cond: Value,
-        /// Taken where it holds.
-        then: BlockCall,
-        /// Taken where it does not.
-        otherwise: BlockCall,
-        /// What is known of it.
-        mark: BranchMark,
-    },
-    /// Goes on at the block that the index selects.
-    Switch {
-        /// Selects, an integer taken unsigned.
-        index: Value,
-        /// Targets from index 0 on.
-        table: Vec<BlockCall>,
-        /// Target of every other index.
-        default: BlockCall,
-        /// What is known of it.
-        mark: BranchMark,
-    },
-    /// The lanes return.
-    Ret(SmallVec<[Value; 2]>),
-    /// The lanes trap.
-    Trap(TrapCode),
-}
-
-impl Terminator {
-    /// An unmarked two-way branch.
-    pub fn br(cond: Value, then: impl Into<BlockCall>, otherwise: impl Into<BlockCall>) -> Self {
-        Self::Br {
-            cond,
-            then: then.into(),
-            otherwise: otherwise.into(),
-            mark: BranchMark::default(),
-        }
-    }
-
-    /// A jump.
-    pub fn jump(to: impl Into<BlockCall>) -> Self {
-        Self::Jump(to.into())
-    }
-
-    /// A return.
-    pub fn ret(values: &[Value]) -> Self {
-        Self::Ret(SmallVec::from_slice(values))
-    }
-
-    /// Targets in table order, a switch's default last; repeated targets are
-    /// repeated. The position of a target is its edge's number.
-    pub fn targets(&self) -> SmallVec<[&BlockCall; 2]> {
-        match self {
-            Self::Jump(to) => smallvec![to],
-            Self::Br {
-                then, otherwise, ..
-            } => smallvec![then, otherwise],
-            Self::Switch { table, default, .. } => table.iter().chain([default]).collect(),
-            Self::Ret(_) | Self::Trap(_) => smallvec![],
-        }
-    }
-
-    /// The same, to change them.
-    pub fn targets_mut(&mut self) -> SmallVec<[&mut BlockCall; 2]> {
-        match self {
-            Self::Jump(to) => smallvec![to],
-            Self::Br {
-                then, otherwise, ..
-            } => smallvec![then, otherwise],
-            Self::Switch { table, default, .. } => table.iter_mut().chain([default]).collect(),
-            Self::Ret(_) | Self::Trap(_) => smallvec![],
-        }
-    }
-
-    /// The value that decides, of a branch or switch.
-    pub fn condition(&self) -> Option<Value> {
-        match *self {
-            Self::Br { cond, .. } => Some(cond),
-            Self::Switch { index, .. } => Some(index),
-            _ => None,
-        }
-    }
-
-    /// The mark of a branch or switch.
-    pub fn mark(&self) -> Option<BranchMark> {
-        match *self {
-            Self::Br { mark, .. } | Self::Switch { mark, .. } => Some(mark),
-            _ => None,
-        }
-    }
-
-    /// The same, to change it.
-    pub fn mark_mut(&mut self) -> Option<&mut BranchMark> {
-        match self {
-            Self::Br { mark, .. } | Self::Switch { mark, .. } => Some(mark),
-            _ => None,
-        }
-    }
-
-    /// Whether it chooses between targets.
-    pub fn is_conditional(&self) -> bool {
-        self.condition().is_some()
-    }
-
-    /// What an issue of it costs.
-    pub fn cost_class(&self) -> CostClass {
-        match self {
-            Self::Jump(_) => CostClass::Jump,
-            Self::Br { .. } | Self::Switch { .. } => CostClass::Branch,
-            Self::Ret(_) | Self::Trap(_) => CostClass::Ctl,
-        }
-    }
-
-    /// Condition, block arguments and returned values.
-    pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
-        let returned: &[Value] = match self {
-            Self::Ret(values) => values,
-            _ => &[],
-        };
-        self.condition()
-            .into_iter()
-            .chain(
-                self.targets()
-                    .into_iter()
-                    .flat_map(|t| t.args.iter().copied()),
-            )
-            .chain(returned.iter().copied())
-    }
-
-    /// Replaces every used value by `f` of it.
-    pub fn map_uses(&mut self, mut f: impl FnMut(Value) -> Value) {
-        match self {
-            Self::Br { cond, .. } => *cond = f(*cond),
-            Self::Switch { index, .. } => *index = f(*index),
-            Self::Ret(values) => values.iter_mut().for_each(|v| *v = f(*v)),
-            _ => {}
-        }
-        for target in self.targets_mut() {
-            target.args.iter_mut().for_each(|v| *v = f(*v));
         }
     }
 }
@@ -514,6 +218,11 @@ impl Function {
         self.blocks.is_valid(b)
     }
 
+    /// Whether `i` names an instruction of this function, in a block or not.
+    pub fn has_inst(&self, i: Inst) -> bool {
+        self.insts.is_valid(i)
+    }
+
     /// Whether `v` names a value of this function.
     pub fn has_value(&self, v: Value) -> bool {
         self.values.is_valid(v)
@@ -528,14 +237,49 @@ impl Function {
 
     /// Makes a block and lays it out last.
     pub fn add_block(&mut self) -> Block {
-        let b = self.blocks.push(BlockData {
-            params: SmallVec::new(),
-            insts: Vec::new(),
-            term: None,
-            origin: Origin::NONE,
-        });
+        let b = self.blocks.push(BlockData::new());
         self.layout.push(b);
         b
+    }
+
+    /// Adds an instruction whose results are named already, outside every
+    /// block. The values it names come with [`adopt_numbered`](Self::adopt_numbered).
+    pub(crate) fn push_numbered(&mut self, data: InstData) -> Inst {
+        self.insts.push(data)
+    }
+
+    /// Takes blocks and values under the numbers they have in a text; the
+    /// function has none yet. Numbers that are left out go to blocks and
+    /// values outside the layout: blocks that trap, results of an instruction
+    /// that stands nowhere.
+    pub(crate) fn adopt_numbered(
+        &mut self,
+        blocks: BTreeMap<Block, BlockData>,
+        values: BTreeMap<Value, (Type, ValueDef)>,
+    ) {
+        for (b, data) in blocks {
+            while self.blocks.next_key() < b {
+                self.blocks.push(BlockData {
+                    term: Some(Terminator::Trap(TrapCode::User(0))),
+                    ..BlockData::new()
+                });
+            }
+            self.blocks.push(data);
+        }
+        let filler = self.insts.next_key();
+        let mut unused = InstData::new(Opcode::Poison, Type::I32, &[], Imm::None);
+        for (v, (ty, def)) in values {
+            while self.values.next_key() < v {
+                let index = unused.results.len() as u32;
+                let def = ValueDef::Result(filler, index);
+                let ty = Type::I32;
+                unused.results.push(self.values.push(ValueData { ty, def }));
+            }
+            self.values.push(ValueData { ty, def });
+        }
+        if !unused.results.is_empty() {
+            self.insts.push(unused);
+        }
     }
 
     /// Adds a parameter to a block.

@@ -1,0 +1,138 @@
+//! The [`Opcode`] enum and what the table says of each opcode.
+
+mod class;
+mod shape;
+
+use std::fmt;
+
+use hashbrown::HashMap;
+
+use crate::types::Type;
+pub use class::{CostClass, CounterClass};
+pub use shape::{Effects, ImmKind, Operand, ResultType, Shape, TypeSet};
+
+/// One row of the opcode table.
+#[derive(Clone, Copy, Debug)]
+pub struct OpInfo {
+    /// The name in text.
+    pub mnemonic: &'static str,
+    /// Operand and result types, immediate and effects.
+    pub shape: Shape,
+    /// The base cost class; see [`Opcode::cost_class`] for the effect of types.
+    pub class: CostClass,
+    /// What it computes, one sentence.
+    pub doc: &'static str,
+}
+
+macro_rules! define_opcodes {
+    ([] $($v:ident $mnemonic:literal $shape:ident $class:ident $doc:literal, $sem:expr;)*) => {
+        /// An operation.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Opcode { $(#[doc = $doc] $v,)* }
+
+        impl Opcode {
+            /// Every opcode, in table order.
+            pub const ALL: &'static [Self] = &[$(Self::$v),*];
+
+            const INFO: &'static [OpInfo] = &[$(OpInfo {
+                mnemonic: $mnemonic,
+                shape: Shape::$shape,
+                class: CostClass::$class,
+                doc: $doc,
+            }),*];
+        }
+    };
+}
+crate::for_each_opcode!(define_opcodes);
+
+impl Opcode {
+    /// The opcode's row of the table.
+    pub const fn info(self) -> &'static OpInfo {
+        &Self::INFO[self as usize]
+    }
+
+    /// The name in text.
+    pub const fn mnemonic(self) -> &'static str {
+        self.info().mnemonic
+    }
+
+    /// Operand and result types, immediate and effects.
+    pub const fn shape(self) -> Shape {
+        self.info().shape
+    }
+
+    /// What it may do beside yielding its result, whatever its operands.
+    pub const fn effects(self) -> Effects {
+        self.info().shape.effects()
+    }
+
+    /// Whether the instruction's own type may be `ty`: what its shape allows,
+    /// without conversions that convert nothing and memory accesses that
+    /// extend to no wider integer.
+    pub const fn accepts(self, ty: Type) -> bool {
+        let narrow = match self.access(Type::I128) {
+            Some((bytes, _)) => bytes < Type::I128.bytes(),
+            None => false,
+        };
+        self.shape().types().contains(ty)
+            && match (self, self.access(ty)) {
+                (Self::Fpromote, _) => matches!(ty, Type::F64),
+                (Self::Fdemote, _) => matches!(ty, Type::F32),
+                (_, Some((bytes, _))) if narrow => ty.is_int() && bytes < ty.bytes(),
+                _ => true,
+            }
+    }
+
+    /// What an issue costs when the instruction's type is `ty`.
+    pub const fn cost_class(self, ty: Type) -> CostClass {
+        match (self.info().class, ty) {
+            (CostClass::Fp, Type::F64) => CostClass::Fp64,
+            (CostClass::FpDiv, Type::F64) => CostClass::Fp64Div,
+            (class, _) => class,
+        }
+    }
+
+    /// Whether it may carry a guard. Constants never execute, and what
+    /// synchronises must be reached by all.
+    pub const fn may_be_guarded(self) -> bool {
+        !matches!(self.info().class, CostClass::Const) && !self.effects().syncs
+    }
+
+    /// Whether its guard is part of what it is (`exit if`, `trap if`).
+    pub const fn must_be_guarded(self) -> bool {
+        self.effects().retires
+    }
+
+    /// Looks a mnemonic up.
+    pub fn from_mnemonic(name: &str) -> Option<Self> {
+        use std::sync::LazyLock;
+        static BY_NAME: LazyLock<HashMap<&'static str, Opcode>> =
+            LazyLock::new(|| Opcode::ALL.iter().map(|&o| (o.mnemonic(), o)).collect());
+        BY_NAME.get(name).copied()
+    }
+}
+
+impl fmt::Display for Opcode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
+    }
+}
+
+macro_rules! define_access {
+    ([] $($v:ident $mnemonic:literal $shape:ident $class:ident $doc:literal, $sem:expr;)*) => {
+        impl Opcode {
+            /// Of a load or store: the bytes it moves and whether it
+            /// sign-extends, for the value type `ty`. `None` for the rest.
+            pub const fn access(self, ty: Type) -> Option<(u32, bool)> {
+                let (bytes, signed): (u32, bool) = match self {
+                    $(Self::$v => define_access!(@ $shape $sem),)*
+                };
+                Some((if bytes == 0 { ty.bytes() } else { bytes }, signed))
+            }
+        }
+    };
+    (@ Load $sem:expr) => { $sem };
+    (@ Store $sem:expr) => { $sem };
+    (@ $other:ident $sem:expr) => { return None };
+}
+crate::for_each_opcode!(define_access);
