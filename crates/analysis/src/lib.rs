@@ -1,1 +1,23 @@
 //! Analyses of the Warpfold IR: graph, dominators, joins, loops, regions, uniformity.
+//!
+//! Every analysis is a pure function of the IR and gives a snapshot: after an
+//! edit it is computed anew. All are deterministic and near-linear.
+
+pub mod cfg;
+pub mod domtree;
+pub mod ends;
+mod interiors;
+pub mod joins;
+pub mod loops;
+pub mod profile;
+pub mod regions;
+mod shapes;
+pub mod uniformity;
+
+pub use cfg::{Cfg, Edge};
+pub use domtree::DomTree;
+pub use ends::{End, EndKind, Ends};
+pub use joins::{JoinRule, Joins};
+pub use loops::{LoopId, Loops};
+pub use profile::{BranchCounts, Profile, SegmentCounts, segments};
+pub use regions::{NoRegion, Region, RegionId, RegionShape, Regions};

@@ -1,0 +1,294 @@
+//! Measured counts of one function's branches and block passes.
+//!
+//! A profile is what a launch did, over all its warps, in whole numbers. What
+//! decides between a branch and straight-line code is the *warp's* view of a
+//! branch: in how many executions any lane took an edge, and in how many the
+//! lanes went different ways; never how many lanes.
+//!
+//! Counts of straight-line code are per *segment*: the piece of a block between
+//! guarded exits and traps. Every `exit if` or `trap if` belongs to the segment
+//! it ends, the terminator to the last; segments count from 0.
+//!
+//! Counts saturate. A profile names blocks of the function it was taken on.
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
+use warpfold_ir::{Block, Function, Inst, Opcode};
+
+/// What a branch or switch did.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct BranchCounts {
+    /// Times a warp issued it.
+    pub executions: u64,
+    /// By edge number: executions in which at least one lane took the edge.
+    /// An edge beyond the end of the list was never taken.
+    pub taken: SmallVec<[u64; 2]>,
+    /// Executions in which lanes went to at least two different *blocks*: the
+    /// splits. Two edges to one block never split a warp.
+    pub splits: u64,
+}
+
+impl BranchCounts {
+    /// Counts of a two-way branch: executions with any lane true, with any
+    /// lane false, and with both, the edges leading to different blocks. At
+    /// least one lane executes a branch, so executions follow.
+    pub fn two_way(any_true: u64, any_false: u64, both: u64) -> Self {
+        Self {
+            executions: any_true.saturating_add(any_false).saturating_sub(both),
+            taken: SmallVec::from_slice(&[any_true, any_false]),
+            splits: both,
+        }
+    }
+
+    /// Executions in which any lane took edge `index`.
+    pub fn taken(&self, index: u32) -> u64 {
+        self.taken.get(index as usize).copied().unwrap_or(0)
+    }
+
+    /// Executions in which all lanes went to one block.
+    pub fn agreed(&self) -> u64 {
+        self.executions.saturating_sub(self.splits)
+    }
+
+    /// Adds one execution: `taken` lists the edges that any lane took.
+    pub fn record(&mut self, taken: impl IntoIterator<Item = u32>, split: bool) {
+        self.executions = self.executions.saturating_add(1);
+        self.splits = self.splits.saturating_add(u64::from(split));
+        for index in taken {
+            let slot = slot(&mut self.taken, index as usize);
+            *slot = slot.saturating_add(1);
+        }
+    }
+
+    /// Adds the counts of another run.
+    pub fn merge(&mut self, other: &Self) {
+        self.executions = self.executions.saturating_add(other.executions);
+        self.splits = self.splits.saturating_add(other.splits);
+        for (index, &n) in other.taken.iter().enumerate() {
+            let slot = slot(&mut self.taken, index);
+            *slot = slot.saturating_add(n);
+        }
+    }
+}
+
+/// What the executions of a region's head meant for one segment inside.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SegmentCounts {
+    /// Executions of the head after which some lane reached the segment.
+    pub reached: u64,
+    /// Executions of the head after which some of its lanes was still alive
+    /// where the segment would start in straight-line order, that is, not all
+    /// of them had left at the exits, returns and traps before it.
+    pub alive: u64,
+}
+
+/// Counts over one or more launches of one function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Profile {
+    branches: SecondaryMap<Block, Option<BranchCounts>>,
+    passes: SecondaryMap<Block, SmallVec<[u64; 1]>>,
+    /// By head of the region, block, segment.
+    inside: BTreeMap<(Block, Block, u32), SegmentCounts>,
+}
+
+impl Profile {
+    /// A profile without counts.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The counts of the branch that ends `b`; `None` when nothing is known,
+    /// which is not the same as never executed.
+    pub fn branch(&self, b: Block) -> Option<&BranchCounts> {
+        self.branches[b].as_ref()
+    }
+
+    /// Sets the counts of the branch that ends `b`.
+    pub fn set_branch(&mut self, b: Block, counts: BranchCounts) {
+        self.branches[b] = Some(counts);
+    }
+
+    /// The counts of the branch that ends `b`, to add to; zeros at first.
+    pub fn branch_mut(&mut self, b: Block) -> &mut BranchCounts {
+        self.branches[b].get_or_insert_default()
+    }
+
+    /// Passes of a segment of `b`: how often a group of lanes entered it.
+    pub fn passes(&self, b: Block, segment: u32) -> u64 {
+        let passes = &self.passes[b];
+        passes.get(segment as usize).copied().unwrap_or(0)
+    }
+
+    /// Adds to the passes of a segment.
+    pub fn add_passes(&mut self, b: Block, segment: u32, passes: u64) {
+        let slot = slot(&mut self.passes[b], segment as usize);
+        *slot = slot.saturating_add(passes);
+    }
+
+    /// What the executions of the region headed by `head` meant for a
+    /// segment inside the region; `None` when that was not counted.
+    pub fn inside(&self, head: Block, b: Block, segment: u32) -> Option<SegmentCounts> {
+        self.inside.get(&(head, b, segment)).copied()
+    }
+
+    /// The same, to add to; zeros at first.
+    pub fn inside_mut(&mut self, head: Block, b: Block, segment: u32) -> &mut SegmentCounts {
+        self.inside.entry((head, b, segment)).or_default()
+    }
+
+    /// Blocks whose branch has counts, in order of their names.
+    pub fn branches(&self) -> impl Iterator<Item = (Block, &BranchCounts)> {
+        self.branches
+            .iter()
+            .filter_map(|(b, counts)| counts.as_ref().map(|c| (b, c)))
+    }
+
+    /// Adds the counts of another run of the same function.
+    pub fn merge(&mut self, other: &Self) {
+        for (b, counts) in other.branches() {
+            self.branch_mut(b).merge(counts);
+        }
+        for (b, passes) in other.passes.iter() {
+            for (segment, &n) in passes.iter().enumerate() {
+                self.add_passes(b, segment as u32, n);
+            }
+        }
+        for (&(head, b, segment), counts) in &other.inside {
+            let slot = self.inside_mut(head, b, segment);
+            slot.reached = slot.reached.saturating_add(counts.reached);
+            slot.alive = slot.alive.saturating_add(counts.alive);
+        }
+    }
+}
+
+/// The segments of a block, in order: each one's instructions. There is at
+/// least one; the terminator belongs to the last.
+pub fn segments(func: &Function, b: Block) -> impl Iterator<Item = &[Inst]> {
+    let insts = &func.block(b).insts;
+    let ends_segment = |&i: &Inst| matches!(func.inst(i).op, Opcode::Exit | Opcode::TrapIf);
+    let mut rest = Some(insts.as_slice());
+    std::iter::from_fn(move || {
+        let insts = rest?;
+        match insts.iter().position(ends_segment) {
+            Some(at) => {
+                let (segment, after) = insts.split_at(at + 1);
+                rest = Some(after);
+                Some(segment)
+            }
+            None => {
+                rest = None;
+                Some(insts)
+            }
+        }
+    })
+}
+
+fn slot<const N: usize>(list: &mut SmallVec<[u64; N]>, index: usize) -> &mut u64 {
+    if list.len() <= index {
+        list.resize(index + 1, 0);
+    }
+    &mut list[index]
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfold_ir::{FunctionBuilder, Guard, Imm, InstData, TrapCode, Type};
+
+    use super::*;
+
+    fn block(n: u32) -> Block {
+        Block::from_u32(n)
+    }
+
+    #[test]
+    fn two_way_counts_give_the_executions() {
+        let counts = BranchCounts::two_way(7, 5, 2);
+        assert_eq!(counts.executions, 10);
+        assert_eq!(
+            (counts.taken(0), counts.taken(1), counts.taken(2)),
+            (7, 5, 0)
+        );
+        assert_eq!(counts.agreed(), 8);
+    }
+
+    #[test]
+    fn recording_executions_one_by_one_is_the_same() {
+        let mut counts = BranchCounts::default();
+        for _ in 0..5 {
+            counts.record([0], false);
+        }
+        for _ in 0..3 {
+            counts.record([1], false);
+        }
+        for _ in 0..2 {
+            counts.record([0, 1], true);
+        }
+        assert_eq!(counts, BranchCounts::two_way(7, 5, 2));
+    }
+
+    #[test]
+    fn merged_profiles_add_up() {
+        let mut a = Profile::new();
+        a.set_branch(block(0), BranchCounts::two_way(1, 1, 1));
+        a.add_passes(block(1), 2, 3);
+        a.inside_mut(block(0), block(1), 0).reached = 4;
+        let mut b = Profile::new();
+        b.set_branch(block(0), BranchCounts::two_way(2, 0, 0));
+        b.branch_mut(block(5)).record([2], false);
+        b.add_passes(block(1), 0, 10);
+        b.add_passes(block(1), 2, u64::MAX);
+        b.inside_mut(block(0), block(1), 0).alive = 6;
+        let mut ab = a.clone();
+        ab.merge(&b);
+        assert_eq!(ab.branch(block(0)), Some(&BranchCounts::two_way(3, 1, 1)));
+        assert_eq!(ab.branch(block(5)).map(|c| c.taken(2)), Some(1));
+        assert_eq!(ab.branch(block(1)), None);
+        let passes = [0, 1, 2, 3].map(|segment| ab.passes(block(1), segment));
+        assert_eq!(passes, [10, 0, u64::MAX, 0]);
+        let inside = SegmentCounts {
+            reached: 4,
+            alive: 6,
+        };
+        assert_eq!(ab.inside(block(0), block(1), 0), Some(inside));
+        assert_eq!(ab.inside(block(1), block(1), 0), None);
+        let mut ba = b;
+        ba.merge(&a);
+        assert_eq!(ab, ba);
+    }
+
+    #[test]
+    fn guarded_exits_and_traps_end_segments() {
+        let mut b = FunctionBuilder::new("f");
+        let p = b.param(Type::Pred, true);
+        let x = b.param(Type::I32, true);
+        let guard = Guard {
+            pred: p,
+            negated: false,
+            otherwise: None,
+        };
+        let exit = InstData::new(Opcode::Exit, Type::I32, &[], Imm::None).guarded(guard);
+        let code = Imm::Trap(TrapCode::User(1));
+        let trap = InstData::new(Opcode::TrapIf, Type::I32, &[], code).guarded(guard);
+        b.ins(Opcode::Iadd, Type::I32, &[x, x]);
+        b.push(exit.clone());
+        b.push(trap);
+        b.ins(Opcode::Iadd, Type::I32, &[x, x]);
+        b.ins(Opcode::Iadd, Type::I32, &[x, x]);
+        let last = b.block();
+        b.jump(last, &[]);
+        b.switch_to(last);
+        b.push(exit);
+        b.ret(&[]);
+        let f = b.finish();
+        let lengths = |i: usize| {
+            segments(&f, f.layout[i])
+                .map(<[Inst]>::len)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(0), [2, 1, 2]);
+        // The return after an exit is a segment of its own.
+        assert_eq!(lengths(1), [1, 0]);
+    }
+}

@@ -1,0 +1,161 @@
+//! Conditions of which more is known before anything runs: the mask of lanes
+//! where they hold, and tail guards.
+//!
+//! **Known mask.** The condition's expression is evaluated lane by lane on
+//! known bits: leaves give the bits that follow from the lane's index and a
+//! known base, and each operation is the [transfer rule](super::transfer) on
+//! operands of a single lane. What is known per lane holds in every execution,
+//! so control flow plays no part.
+//!
+//! **Tail guard.** In `i < n` with `i` going on by one from thread to thread
+//! of a row and `n` common to the block, at most one warp of the row splits
+//! (as long as `i` does not wrap around).
+
+use hashbrown::HashMap;
+use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
+
+use super::domain::{Scope, Shape};
+use super::launch::LaunchShape;
+use super::solve::State;
+use super::transfer::{Env, transfer};
+use super::{KnownBits, bits::low_mask};
+
+/// Operations that are looked through for one condition.
+const STEPS: u32 = 64;
+const DEPTH: u32 = 16;
+
+type Lanes = [KnownBits; 32];
+
+pub(crate) struct Masks<'a> {
+    pub func: &'a Function,
+    pub state: &'a State,
+    pub launch: &'a LaunchShape,
+}
+
+impl Masks<'_> {
+    /// The lanes of a full warp where the condition of the two-way branch at
+    /// `b` holds, if they are known.
+    pub fn known_mask(&self, b: Block) -> Option<u32> {
+        let &Terminator::Br { cond, .. } = self.func.term(b) else {
+            return None;
+        };
+        let mut memo = HashMap::new();
+        let mut steps = STEPS;
+        let lanes = self.lanes(cond, DEPTH, &mut steps, &mut memo)?;
+        lanes.iter().enumerate().try_fold(0, |mask, (lane, k)| {
+            (k.known() & 1 == 1).then_some(mask | (k.one as u32 & 1) << lane)
+        })
+    }
+
+    fn lanes(
+        &self,
+        v: Value,
+        depth: u32,
+        steps: &mut u32,
+        memo: &mut HashMap<Value, Option<Lanes>>,
+    ) -> Option<Lanes> {
+        if let Some(&lanes) = memo.get(&v) {
+            return lanes;
+        }
+        let lanes = self.evaluate(v, depth, steps, memo);
+        memo.insert(v, lanes);
+        lanes
+    }
+
+    fn evaluate(
+        &self,
+        v: Value,
+        depth: u32,
+        steps: &mut u32,
+        memo: &mut HashMap<Value, Option<Lanes>>,
+    ) -> Option<Lanes> {
+        let shape = self.state.shapes[v]?;
+        let ty = self.func.ty(v);
+        if ty.bits() > 64 {
+            return None;
+        }
+        let mask = ty.mask() as u64;
+        let mut lanes: Lanes = std::array::from_fn(|lane| {
+            let by_lane = shape.stride().map_or(KnownBits::NONE, |s| {
+                let offset = s.wrapping_mul(lane as u64) & mask;
+                shape.base().add(KnownBits::constant(offset, mask), mask)
+            });
+            shape.bits().both(by_lane)
+        });
+        let all_known = lanes.iter().all(|k| k.known() == mask);
+        let Some(inst) = self.func.def_inst(v).map(|i| self.func.inst(i)) else {
+            return Some(lanes);
+        };
+        if let Some(fixed) = self.launch.per_lane(inst.op) {
+            return Some(fixed.map(|x| KnownBits::constant(u64::from(x), low_mask(32))));
+        }
+        let pure = inst.op.effects().is_pure() && !inst.args.is_empty();
+        if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
+            return Some(lanes);
+        }
+        *steps -= 1;
+        let mut operands = Vec::with_capacity(inst.args.len());
+        let mut types = Vec::with_capacity(inst.args.len());
+        for &arg in &inst.args {
+            let arg_lanes = self.lanes(arg, depth - 1, steps, memo);
+            operands.push(arg_lanes.unwrap_or([KnownBits::NONE; 32]));
+            types.push(self.func.ty(arg));
+        }
+        let env = Env {
+            launch: self.launch,
+            local: false,
+        };
+        for (lane, known) in lanes.iter_mut().enumerate() {
+            let args: Vec<Shape> = operands
+                .iter()
+                .zip(&types)
+                .map(|(o, &ty)| Shape::known_uniform(ty, Scope::Warp, o[lane]))
+                .collect();
+            if let Some(result) = transfer(inst, &types, &args, env) {
+                *known = known.both(result.bits());
+            }
+        }
+        Some(lanes)
+    }
+
+    /// Whether the branch at `b` is a tail guard.
+    pub fn tail_guard(&self, b: Block) -> bool {
+        let &Terminator::Br { cond, .. } = self.func.term(b) else {
+            return false;
+        };
+        let through = |mut v: Value, ops: &[Opcode]| {
+            for _ in 0..DEPTH {
+                match self.func.def_inst(v).map(|i| self.func.inst(i)) {
+                    Some(d) if ops.contains(&d.op) && d.guard.is_none() => v = d.args[0],
+                    _ => break,
+                }
+            }
+            v
+        };
+        let cond = through(cond, &[Opcode::Not, Opcode::Copy]);
+        let Some(inst) = self.func.def_inst(cond).map(|i| self.func.inst(i)) else {
+            return false;
+        };
+        let ordering = match inst.imm {
+            warpfold_ir::Imm::Icc(cc) => !matches!(cc, IntCC::Eq | IntCC::Ne),
+            _ => false,
+        };
+        if inst.op != Opcode::Icmp || !ordering || inst.guard.is_some() {
+            return false;
+        }
+        let def = self.state.def_block[cond].unwrap_or(b);
+        let at = |v: Value| self.state.at(v, def);
+        let extends = [Opcode::Uextend, Opcode::Sextend, Opcode::Copy];
+        let index = |v: Value| {
+            at(through(v, &extends)).is_some_and(|s| {
+                s.is_row() && s.signed_stride().is_some_and(|s| s.unsigned_abs() == 1)
+            })
+        };
+        let bound = |v: Value| at(v).is_some_and(|s| s.scope() <= Scope::Block);
+        let [x, y] = [inst.args[0], inst.args[1]];
+        let diverges = self.state.branch_scope[b] == Some(Scope::Lane);
+        diverges
+            && self.func.ty(x) != Type::I128
+            && (index(x) && bound(y) || bound(x) && index(y))
+    }
+}

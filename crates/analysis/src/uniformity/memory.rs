@@ -1,0 +1,65 @@
+//! Which addresses may lie in local memory, where one address names another
+//! cell for every lane.
+//!
+//! Only `stack_addr` makes such an address. What is computed from one is
+//! suspect; and if one is ever stored, so is all that is loaded. A function
+//! without slots has no local memory. Arithmetic that leaves one piece of
+//! memory for another is not followed, as in any analysis of provenance.
+
+use cranelift_entity::EntitySet;
+use warpfold_ir::{Function, Opcode, Shape as Form, Value};
+
+/// The values that may hold addresses in local memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LocalMemory {
+    suspects: EntitySet<Value>,
+}
+
+impl LocalMemory {
+    pub fn new(func: &Function) -> Self {
+        let mut suspects = EntitySet::new();
+        if func.slots.is_empty() {
+            return Self { suspects };
+        }
+        let mut escaped = false;
+        let mut grown = true;
+        while grown {
+            grown = false;
+            for &b in &func.layout {
+                for &i in &func.block(b).insts {
+                    let inst = func.inst(i);
+                    let used = inst.uses().any(|v| suspects.contains(v));
+                    let suspect = match inst.op.shape() {
+                        Form::StackAddr => true,
+                        Form::Load => escaped,
+                        Form::Store => {
+                            let stored = suspects.contains(inst.args[0]);
+                            grown |= stored && !escaped;
+                            escaped |= stored;
+                            false
+                        }
+                        _ => used && inst.op != Opcode::Icmp,
+                    };
+                    if suspect {
+                        for &r in &inst.results {
+                            grown |= suspects.insert(r);
+                        }
+                    }
+                }
+                for target in func.block(b).term.iter().flat_map(|t| t.targets()) {
+                    let params = &func.block(target.block).params;
+                    for (&arg, &param) in target.args.iter().zip(params) {
+                        if suspects.contains(arg) {
+                            grown |= suspects.insert(param);
+                        }
+                    }
+                }
+            }
+        }
+        Self { suspects }
+    }
+
+    pub fn may_be_local(&self, address: Value) -> bool {
+        self.suspects.contains(address)
+    }
+}

@@ -1,0 +1,328 @@
+//! Uniformity: what the 32 lanes of a warp hold in each value, and why.
+//!
+//! # What is claimed
+//!
+//! Lanes that run one block together, after all separations and meetings of
+//! the executor, are a *group*. [`Uniformity::shape_at`] says of a value and a
+//! block what the lanes of a group that executes the block hold: the scope at
+//! which it is one number, a stride, known bits, uniform bits; see [`Shape`].
+//! Scopes wider than the warp claim the same of the lanes of a block or of the
+//! grid, taken together as if they were one wide warp. Lanes that were never
+//! launched or have left do not count; nor do lanes in which a value is poison,
+//! in particular those that a guard without `else` switched off.
+//!
+//! The query is always *value at block*: what was uniform inside a loop may be
+//! divergent behind it (see [`control`]). Values made after the analysis read
+//! as divergent.
+//!
+//! # How
+//!
+//! An optimistic sparse fixpoint ([`solve`]) of the [value domain](domain) over
+//! the [transfer rules](transfer), the id registers' [launch shape](launch) and
+//! the [effects of branches](control) that it finds to diverge on the way. It
+//! follows LLVM's uniformity analysis in kind (Karrenberg and Hack, "Improving
+//! Performance of OpenCL on CPUs", 2012; Rosemann, Moll and Hack, "An Abstract
+//! Interpretation for SPMD Divergence on Reducible Control Flow Graphs", 2021),
+//! with the strides of Moll's Region Vectorizer and known bits beside them; but
+//! the control part is stated in terms of the executor's joins, and so needs
+//! no reducibility.
+//!
+//! # What it does not do
+//!
+//! It does not see that a branch is never taken, follows memory only by the
+//! promises of load flags, and does not follow which lanes a shuffle reads.
+//!
+//! Cost: near-linear; region walks are budgeted, and the coarser fallback is
+//! sound.
+
+mod annotate;
+mod bits;
+mod compare;
+mod control;
+mod domain;
+mod launch;
+mod linear;
+mod masks;
+mod memory;
+mod reason;
+mod solve;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use warpfold_ir::{Block, Function, Opcode, Terminator, Value};
+
+pub use annotate::annotate;
+pub use bits::KnownBits;
+pub use domain::{Scope, Shape};
+pub use launch::LaunchShape;
+pub use reason::{Chain, Reason, Step, Subject};
+
+use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
+use masks::Masks;
+use reason::Subject as Of;
+use solve::State;
+
+/// When lanes that a branch separated run together again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Convergence {
+    /// At the branch's join, as the executor has it.
+    #[default]
+    Ipdom,
+    /// As soon as they reach one block in the same iterations of all loops
+    /// around it; loop headers wait for all lanes of the loop. What papers and
+    /// LLVM assume.
+    Parked,
+}
+
+/// What the analysis takes for granted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UniformityOptions {
+    /// What is known of the launch.
+    pub shape: LaunchShape,
+    /// When lanes meet again.
+    pub convergence: Convergence,
+    /// The executor's join rule.
+    pub joins: JoinRule,
+    /// Edges that may be walked to find what branches separate; `None` for an
+    /// amount in proportion to the function. Less means coarser results.
+    pub budget: Option<u64>,
+}
+
+/// The graph's analyses that this one needs.
+pub(crate) struct Graph<'a> {
+    pub cfg: &'a Cfg,
+    pub joins: &'a Joins,
+    pub dominators: DomTree,
+    pub loops: Loops,
+}
+
+/// The result of the analysis for one function.
+#[derive(Clone, Debug)]
+pub struct Uniformity {
+    state: State,
+    types: Vec<warpfold_ir::Type>,
+    dominators: DomTree,
+    conditional: SecondaryMap<Block, bool>,
+    splits_lanes: SecondaryMap<Block, bool>,
+    exec: SecondaryMap<Block, Option<Scope>>,
+    live: SecondaryMap<Block, Option<Scope>>,
+    masks: SecondaryMap<Block, Option<u32>>,
+    tails: SecondaryMap<Block, bool>,
+}
+
+impl Uniformity {
+    /// Analyses `func`, which the verifier accepts.
+    pub fn new(func: &Function, options: &UniformityOptions) -> Self {
+        let cfg = Cfg::new(func);
+        let joins = Joins::new(func, &cfg, options.joins);
+        Self::with_graph(func, &cfg, &joins, options)
+    }
+
+    /// The same with the graph and its joins at hand; `joins` replaces the
+    /// options' join rule.
+    pub fn with_graph(
+        func: &Function,
+        cfg: &Cfg,
+        joins: &Joins,
+        options: &UniformityOptions,
+    ) -> Self {
+        let graph = Graph {
+            cfg,
+            joins,
+            dominators: DomTree::dominators(cfg),
+            loops: Loops::new(cfg),
+        };
+        let state = solve::solve(func, &graph, options);
+        let mut result = Self {
+            types: func.values().map(|v| func.ty(v)).collect(),
+            dominators: graph.dominators,
+            conditional: SecondaryMap::new(),
+            splits_lanes: SecondaryMap::new(),
+            exec: SecondaryMap::new(),
+            live: SecondaryMap::new(),
+            masks: SecondaryMap::new(),
+            tails: SecondaryMap::new(),
+            state,
+        };
+        for &b in cfg.rpo() {
+            result.conditional[b] = func.term(b).is_conditional();
+            result.splits_lanes[b] = cfg.branches(b);
+            let masks = Masks {
+                func,
+                state: &result.state,
+                launch: &options.shape,
+            };
+            result.masks[b] = masks.known_mask(b);
+            result.tails[b] = masks.tail_guard(b);
+        }
+        result.find_exec_scopes(func, cfg);
+        result
+    }
+
+    /// What lanes that execute `b` together hold in `v`.
+    pub fn shape_at(&self, v: Value, b: Block) -> Shape {
+        let Some(&ty) = self.types.get(v.as_u32() as usize) else {
+            return Shape::varying(warpfold_ir::Type::I128);
+        };
+        let dominates = self.state.def_block[v].is_some_and(|d| self.dominators.dominates(d, b));
+        match self.state.at(v, b) {
+            Some(shape) if dominates => shape,
+            _ => Shape::varying(ty),
+        }
+    }
+
+    /// The scope at which `v` is one number among lanes that execute `b`
+    /// together.
+    pub fn scope_at(&self, v: Value, b: Block) -> Scope {
+        self.shape_at(v, b).scope()
+    }
+
+    /// What lanes get from one execution of `v`'s definition: its shape at the
+    /// block that defines it.
+    pub fn shape(&self, v: Value) -> Shape {
+        match self.state.def_block.get(v).copied().flatten() {
+            Some(b) => self.shape_at(v, b),
+            None => self.shape_at(v, Block::from_u32(0)),
+        }
+    }
+
+    /// The scope of the condition of the terminator of `b`; a terminator that
+    /// decides nothing is `Const`.
+    pub fn branch_scope(&self, b: Block) -> Scope {
+        match self.state.branch_scope[b] {
+            Some(scope) => scope,
+            None if self.conditional[b] => Scope::Lane,
+            None => Scope::Const,
+        }
+    }
+
+    /// Whether the terminator of `b` never separates the lanes of a warp: its
+    /// condition is uniform, or it has one target block.
+    pub fn is_uniform_branch(&self, b: Block) -> bool {
+        self.branch_scope(b).is_uniform() || !self.splits_lanes[b]
+    }
+
+    /// The scope at which `b` runs with all lanes that were launched: with
+    /// `Warp`, whenever a warp runs it, all its lanes do; with `Grid`, it is
+    /// also run by all warps the same number of times. Lanes that left before,
+    /// by `ret`, `exit`, `trap`, count as missing; lanes that a faulting
+    /// instruction retired are not looked at.
+    pub fn exec_scope(&self, b: Block) -> Scope {
+        self.exec[b].unwrap_or(Scope::Lane)
+    }
+
+    /// The same among lanes that have not left: what a barrier needs.
+    pub fn live_scope(&self, b: Block) -> Scope {
+        self.live[b].unwrap_or(Scope::Lane)
+    }
+
+    /// The lanes of a full warp for which the two-way branch at the end of `b`
+    /// takes its first edge, if they are known before anything runs.
+    pub fn known_mask(&self, b: Block) -> Option<u32> {
+        self.masks[b]
+    }
+
+    /// Whether the branch at the end of `b` compares an index that goes on by
+    /// one from thread to thread with a bound common to the block: at most one
+    /// warp of a row of threads splits.
+    pub fn tail_guard(&self, b: Block) -> bool {
+        self.tails[b]
+    }
+
+    /// Why lanes get different results from the definition of `v`; `None` if
+    /// they do not.
+    pub fn reason(&self, v: Value) -> Option<Reason> {
+        if self.types.len() <= v.as_u32() as usize || self.state.shapes[v].is_none() {
+            return Some(Reason::Unknown);
+        }
+        self.state.reasons[v]
+    }
+
+    /// Why lanes that execute `b` together hold different numbers in `v`;
+    /// `None` if they do not.
+    pub fn reason_at(&self, v: Value, b: Block) -> Option<Reason> {
+        match self.reason(v) {
+            None => self.state.cause_at(v, b),
+            reason => reason,
+        }
+    }
+
+    /// Why the branch at the end of `b` separates lanes; `None` if it does
+    /// not.
+    pub fn branch_reason(&self, b: Block) -> Option<Reason> {
+        self.state.branch_reasons[b]
+    }
+
+    /// The steps from `v` at `b` down to what differs by nature; empty if `v`
+    /// is uniform there.
+    pub fn chain(&self, v: Value, b: Block) -> Chain<'_> {
+        let subject = Of::Value(v);
+        let first = self.reason_at(v, b).map(|reason| Step { subject, reason });
+        Chain::new(self, first)
+    }
+
+    /// The steps from the branch at the end of `b` down to what differs by
+    /// nature; empty if it is uniform.
+    pub fn branch_chain(&self, b: Block) -> Chain<'_> {
+        let subject = Of::Branch(b);
+        let first = self.branch_reason(b).map(|reason| Step { subject, reason });
+        Chain::new(self, first)
+    }
+
+    /// Whether the budget ran out and the results are coarse.
+    pub fn is_coarse(&self) -> bool {
+        self.state.is_coarse().is_some()
+    }
+
+    fn find_exec_scopes(&mut self, func: &Function, cfg: &Cfg) {
+        let coarse = self.state.is_coarse().unwrap_or(Scope::Grid);
+        for &b in cfg.rpo() {
+            self.live[b] = Some(coarse.max(Scope::Grid));
+        }
+        let splits = &self.state.splits;
+        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
+            for &b in cfg.rpo().iter().filter(|&&b| split.region.contains(b)) {
+                self.live[b] = self.live[b].max(Some(split.scope));
+            }
+        }
+        // Where lanes leave while others go on, and where these go on.
+        let leaving: Vec<(Block, Scope)> = cfg
+            .rpo()
+            .iter()
+            .filter_map(|&b| Some((b, self.leaving_scope(func, b)?)))
+            .collect();
+        let mut gone: Vec<(Scope, Block)> = Vec::new();
+        for &(b, scope) in &leaving {
+            gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
+            let around = splits.iter().filter(|s| s.scope > Scope::Grid && s.region.contains(b));
+            gone.extend(around.filter_map(|s| Some((scope, s.join?))));
+        }
+        self.exec = self.live.clone();
+        for scope in [Scope::Block, Scope::Warp, Scope::Lane] {
+            let mut seen: EntitySet<Block> = EntitySet::new();
+            let from = gone.iter().filter(|&&(s, _)| s == scope);
+            let mut work: Vec<Block> = from.map(|&(_, b)| b).collect();
+            while let Some(b) = work.pop() {
+                if seen.insert(b) {
+                    self.exec[b] = self.exec[b].max(Some(scope));
+                    work.extend(cfg.succs(b));
+                }
+            }
+        }
+    }
+
+    /// How far the lanes that leave in `b`, if any can, are fewer than all.
+    fn leaving_scope(&self, func: &Function, b: Block) -> Option<Scope> {
+        let live = self.live[b].unwrap_or(Scope::Lane);
+        let by_end = matches!(func.term(b), Terminator::Ret(_) | Terminator::Trap(_));
+        let by_guards = func.block(b).insts.iter().filter_map(|&i| {
+            let inst = func.inst(i);
+            let guard = inst.guard.map_or(Scope::Lane, |g| self.scope_at(g.pred, b));
+            matches!(inst.op, Opcode::Exit | Opcode::TrapIf).then_some(guard.max(live))
+        });
+        by_guards.chain(by_end.then_some(live)).max()
+    }
+}

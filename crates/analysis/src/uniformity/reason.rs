@@ -1,0 +1,156 @@
+//! Why a value differs between the lanes of a warp.
+//!
+//! When the solver first finds a value to differ it notes one cause that had
+//! already been found. Following the notes from cause to cause therefore ends,
+//! at something that differs by nature.
+
+use std::fmt;
+
+use cranelift_entity::EntityRef;
+use warpfold_ir::{Block, Opcode, Value};
+
+use super::Uniformity;
+
+/// The immediate cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// A parameter of the function that varies from lane to lane.
+    Parameter(u32),
+    /// An instruction that gives lanes different results by itself.
+    Source(Opcode),
+    /// A load that reads for each lane from its own local memory, or an
+    /// address for which nothing better is known.
+    Memory(Opcode),
+    /// It is computed from a value that differs.
+    Operand(Value),
+    /// A block parameter where lanes meet that a branch separated.
+    Join {
+        /// The block whose terminator is that branch.
+        branch: Block,
+    },
+    /// It is computed from, or passes on, a value that varies in a loop which
+    /// lanes leave, or go round in, one by one.
+    Temporal {
+        /// The value, uniform where it is defined.
+        value: Value,
+        /// The first block of what is executed again.
+        header: Block,
+        /// The block whose terminator separates the lanes.
+        branch: Block,
+    },
+    /// Nothing better was found within the analysis's budget.
+    Budget,
+    /// The value was made after the analysis, or is never computed.
+    Unknown,
+}
+
+/// What a step of a [`Chain`] is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A value.
+    Value(Value),
+    /// The branch at the end of a block.
+    Branch(Block),
+}
+
+/// One step from an effect to its cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// What differs, or separates lanes.
+    pub subject: Subject,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The steps from a value or branch down to what differs by nature.
+#[derive(Clone, Debug)]
+pub struct Chain<'a> {
+    uniformity: &'a Uniformity,
+    next: Option<Step>,
+}
+
+impl<'a> Chain<'a> {
+    pub(crate) fn new(uniformity: &'a Uniformity, first: Option<Step>) -> Self {
+        Self {
+            uniformity,
+            next: first,
+        }
+    }
+}
+
+impl Iterator for Chain<'_> {
+    type Item = Step;
+
+    fn next(&mut self) -> Option<Step> {
+        let step = self.next.take()?;
+        let of_branch = |b| {
+            Some(Step {
+                subject: Subject::Branch(b),
+                reason: self.uniformity.branch_reason(b)?,
+            })
+        };
+        self.next = match step.reason {
+            Reason::Operand(v) => self.uniformity.reason(v).map(|reason| Step {
+                subject: Subject::Value(v),
+                reason,
+            }),
+            Reason::Join { branch } | Reason::Temporal { branch, .. } => of_branch(branch),
+            Reason::Parameter(_)
+            | Reason::Source(_)
+            | Reason::Memory(_)
+            | Reason::Budget
+            | Reason::Unknown => None,
+        };
+        Some(step)
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(v) => write!(f, "v{}", v.index()),
+            Self::Branch(b) => write!(f, "the branch of {b}"),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(k) => write!(f, "is parameter {k}, declared varying"),
+            Self::Source(op) => write!(f, "is {op}, which differs between lanes"),
+            Self::Memory(op) => write!(f, "is {op} of memory of the lane's own"),
+            Self::Operand(v) => write!(f, "depends on {v}"),
+            Self::Join { branch } => {
+                write!(f, "mixes what the branch of {branch} separated")
+            }
+            Self::Temporal {
+                value,
+                header,
+                branch,
+            } => write!(
+                f,
+                "depends on {value}, which varies in the loop at {header} that lanes leave \
+                 one by one at {branch}"
+            ),
+            Self::Budget => f.write_str("was not followed further"),
+            Self::Unknown => f.write_str("was not there when the analysis ran"),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.subject, self.reason)
+    }
+}
+
+impl fmt::Display for Chain<'_> {
+    /// All steps, separated by `; `.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.clone().enumerate() {
+            write!(f, "{}{step}", if i > 0 { "; " } else { "" })?;
+        }
+        Ok(())
+    }
+}

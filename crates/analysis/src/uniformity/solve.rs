@@ -1,0 +1,592 @@
+//! The fixpoint: sparse, optimistic, nothing pinned.
+//!
+//! Every value starts at bottom (no lane holds anything) and is only ever
+//! lowered, when an operand or the scope of a branch that bears on it has
+//! been. What a value was found to be is joined with what it was before, so
+//! the end is a post-fixpoint even where the rules are not monotone. Bit facts
+//! that keep changing are widened away after a few rounds, and a value that
+//! still changes gives up all claims; so the number of steps is linear in the
+//! number of uses. Regions of branches are walked within a budget in
+//! proportion to the function; beyond it the solver turns *coarse*: values that
+//! could vary anywhere are separated outside their own block, and parameters
+//! that are no copies everywhere.
+
+use std::collections::BTreeSet;
+
+use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use smallvec::SmallVec;
+use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
+
+use super::control::{Split, depends_on_more_than_operands};
+use super::domain::{Scope, Shape};
+use super::linear::Linear;
+use super::memory::LocalMemory;
+use super::reason::Reason;
+use super::transfer::{Env, add, scale, select, transfer};
+use super::{Graph, UniformityOptions};
+
+/// Changes of one value after which its bit facts are widened.
+const WIDEN_AFTER: u16 = 5;
+/// Changes of one value after which it claims nothing.
+const GIVE_UP_AFTER: u16 = 40;
+/// Edges that region walks may take, per edge of the function.
+const WALKS_PER_EDGE: u64 = 64;
+
+/// What the analysis knows of values and branches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub shapes: SecondaryMap<Value, Option<Shape>>,
+    pub def_block: SecondaryMap<Value, Option<Block>>,
+    pub reasons: SecondaryMap<Value, Option<Reason>>,
+    pub branch_scope: SecondaryMap<Block, Option<Scope>>,
+    pub branch_reasons: SecondaryMap<Block, Option<Reason>>,
+    pub splits: Vec<Split>,
+    /// Per block that some lanes may execute again: split and its round.
+    rounds: SecondaryMap<Block, SmallVec<[(u32, u32); 2]>>,
+    coarse: Option<Coarse>,
+}
+
+/// The coarse mode's scope, and the values that may vary somewhere.
+#[derive(Clone, Debug)]
+struct Coarse {
+    scope: Scope,
+    varying: EntitySet<Value>,
+}
+
+impl State {
+    /// The value's shape among lanes that execute `b` together; `None` while
+    /// it is bottom.
+    pub fn at(&self, v: Value, b: Block) -> Option<Shape> {
+        let mut shape = self.shapes[v]?;
+        let def = self.def_block[v]?;
+        if def == b {
+            return Some(shape);
+        }
+        for &(split, round) in &self.rounds[def] {
+            if self.is_separated(v, b, split, round) {
+                shape = shape.separated(self.splits[split as usize].scope);
+            }
+        }
+        if let Some(coarse) = &self.coarse {
+            if coarse.varying.contains(v) {
+                shape = shape.separated(coarse.scope);
+            }
+        }
+        Some(shape)
+    }
+
+    fn is_separated(&self, v: Value, b: Block, split: u32, round: u32) -> bool {
+        let split = &self.splits[split as usize];
+        split.scope > Scope::Grid
+            && split.rounds[round as usize].after.contains(b)
+            && split.varies(v)
+    }
+
+    /// Why `v` differs between lanes at `b`.
+    pub fn cause_at(&self, v: Value, b: Block) -> Option<Reason> {
+        let shape = self.shapes[v]?;
+        if !shape.is_uniform() {
+            return Some(Reason::Operand(v));
+        }
+        if self.at(v, b)?.is_uniform() {
+            return None;
+        }
+        let def = self.def_block[v]?;
+        let by_round = self.rounds[def].iter().find(|&&(split, round)| {
+            self.splits[split as usize].scope == Scope::Lane
+                && self.is_separated(v, b, split, round)
+        });
+        Some(match by_round {
+            Some(&(split, round)) => {
+                let split = &self.splits[split as usize];
+                Reason::Temporal {
+                    value: v,
+                    header: split.rounds[round as usize].header,
+                    branch: split.branch,
+                }
+            }
+            None => Reason::Budget,
+        })
+    }
+
+    pub fn is_coarse(&self) -> Option<Scope> {
+        self.coarse.as_ref().map(|c| c.scope)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Param(Block, u32),
+    Inst(Block, Inst),
+    Term(Block),
+}
+
+/// How a result is found beside the opcode's own rule.
+#[derive(Clone, Debug)]
+enum Special {
+    /// It is a sum of other values.
+    Sum(Linear),
+    /// It is the number of the thread in its block.
+    ThreadNumber,
+}
+
+struct Solver<'a> {
+    func: &'a Function,
+    graph: &'a Graph<'a>,
+    options: &'a UniformityOptions,
+    memory: LocalMemory,
+    state: State,
+    split_of: SecondaryMap<Block, Option<u32>>,
+    meets: SecondaryMap<Block, SmallVec<[u32; 2]>>,
+    opaque: SecondaryMap<Block, SmallVec<[u32; 2]>>,
+    budget: u64,
+    items: Vec<Item>,
+    special: Vec<Option<Special>>,
+    uses: Vec<SmallVec<[u32; 4]>>,
+    /// The items of a block's parameters: the first, and how many.
+    params: SecondaryMap<Block, (u32, u32)>,
+    work: BTreeSet<u32>,
+    changes: Vec<u16>,
+}
+
+/// Runs the analysis to its end.
+pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOptions) -> State {
+    let edges: usize = graph.cfg.rpo().iter().map(|&b| 1 + graph.cfg.succs(b).len()).sum();
+    let mut solver = Solver {
+        func,
+        graph,
+        options,
+        memory: LocalMemory::new(func),
+        state: State::default(),
+        split_of: SecondaryMap::new(),
+        meets: SecondaryMap::new(),
+        opaque: SecondaryMap::new(),
+        budget: options
+            .budget
+            .unwrap_or(edges as u64 * WALKS_PER_EDGE + 4096),
+        items: Vec::new(),
+        special: Vec::new(),
+        uses: vec![SmallVec::new(); func.num_values()],
+        params: SecondaryMap::new(),
+        work: BTreeSet::new(),
+        changes: vec![0; func.num_values()],
+    };
+    solver.number_items();
+    while let Some(item) = solver.work.pop_first() {
+        solver.step(item);
+    }
+    solver.state
+}
+
+impl Solver<'_> {
+    /// Lists what is to be evaluated, in reverse postorder, and who uses what.
+    fn number_items(&mut self) {
+        let func = self.func;
+        for &b in self.graph.cfg.rpo() {
+            let first = self.items.len() as u32;
+            let params = &func.block(b).params;
+            self.params[b] = (first, params.len() as u32);
+            for (k, &p) in params.iter().enumerate() {
+                self.state.def_block[p] = Some(b);
+                self.push(Item::Param(b, k as u32), None);
+            }
+            for &i in &func.block(b).insts {
+                for &r in &func.inst(i).results {
+                    self.state.def_block[r] = Some(b);
+                }
+                let special = self.special(i);
+                self.push(Item::Inst(b, i), special);
+            }
+            self.push(Item::Term(b), None);
+        }
+        for index in 0..self.items.len() as u32 {
+            match self.items[index as usize] {
+                // A parameter is evaluated when an argument of an edge to it
+                // changes; registered with the terminators below. A copy is
+                // judged at its own block, from the same argument.
+                Item::Param(..) => {}
+                Item::Inst(_, i) => {
+                    for v in func.inst(i).uses() {
+                        self.uses[v.index()].push(index);
+                    }
+                    if let Some(Special::Sum(sum)) = &self.special[index as usize] {
+                        for &(v, _) in &sum.terms {
+                            self.uses[v.index()].push(index);
+                        }
+                    }
+                }
+                Item::Term(b) => {
+                    let term = func.term(b);
+                    if let Some(cond) = term.condition() {
+                        self.uses[cond.index()].push(index);
+                    }
+                    for target in term.targets() {
+                        let (first, _) = self.params[target.block];
+                        for (k, &arg) in target.args.iter().enumerate() {
+                            self.uses[arg.index()].push(first + k as u32);
+                        }
+                    }
+                }
+            }
+        }
+        self.work = (0..self.items.len() as u32).collect();
+    }
+
+    fn push(&mut self, item: Item, special: Option<Special>) {
+        self.items.push(item);
+        self.special.push(special);
+    }
+
+    fn special(&self, i: Inst) -> Option<Special> {
+        let inst = self.func.inst(i);
+        if let Some(sum) = Linear::difference(self.func, inst) {
+            return Some(Special::Sum(sum));
+        }
+        // tid_y * nx + tid_x numbers the threads of a plane.
+        let plane = self.options.shape.block()[2] == Some(1);
+        let of = |v: Value| {
+            let inst = self.func.inst(self.func.def_inst(v)?);
+            inst.guard.is_none().then_some(inst)
+        };
+        let is = |v: Value, op| of(v).is_some_and(|d| d.op == op);
+        let is_row_length = |v: Value| {
+            let nx = self.options.shape.block()[0];
+            is(v, Opcode::NtidX) || nx.is_some() && self.func.as_const(v) == nx.map(u128::from)
+        };
+        let is_row_start = |v: Value| {
+            of(v).is_some_and(|d| {
+                d.op == Opcode::Imul
+                    && (is(d.args[0], Opcode::TidY) && is_row_length(d.args[1])
+                        || is(d.args[1], Opcode::TidY) && is_row_length(d.args[0]))
+            })
+        };
+        if plane && inst.op == Opcode::Iadd && inst.ty == Type::I32 {
+            let [a, b] = [inst.args[0], inst.args[1]];
+            if is(a, Opcode::TidX) && is_row_start(b) || is(b, Opcode::TidX) && is_row_start(a) {
+                return Some(Special::ThreadNumber);
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, index: u32) {
+        match self.items[index as usize] {
+            Item::Param(b, k) => {
+                if let Some(shape) = self.param(b, k) {
+                    self.set(self.func.block(b).params[k as usize], shape);
+                }
+            }
+            Item::Inst(b, i) => {
+                if let Some(shape) = self.inst(b, i, index) {
+                    // Carry and overflow flags share the operands' scope; the
+                    // rules speak of the first result.
+                    let results = self.func.inst(i).results.clone();
+                    for (n, r) in results.into_iter().enumerate() {
+                        let ty = self.func.ty(r);
+                        let first = n == 0;
+                        self.set(r, if first { shape } else { Shape::uniform(ty, shape.scope()) });
+                    }
+                }
+            }
+            Item::Term(b) => self.term(b),
+        }
+    }
+
+    /// The arguments of the edges to `b` for parameter `k`, with the blocks
+    /// they come from.
+    fn args(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
+        self.graph.cfg.preds(b).iter().map(move |e| {
+            let targets = self.func.term(e.from).targets();
+            (e.from, targets[e.index as usize].args[k as usize])
+        })
+    }
+
+    fn param(&self, b: Block, k: u32) -> Option<Shape> {
+        let p = self.func.block(b).params[k as usize];
+        let ty = self.func.ty(p);
+        if let Some(v) = self.graph.copied(self.func, p) {
+            return self.state.at(v, b);
+        }
+        let mut shape = None;
+        if self.func.entry() == Some(b) {
+            let varying = self.func.params.get(k as usize).is_none_or(|p| p.varying);
+            let scope = if varying { Scope::Lane } else { Scope::Grid };
+            shape = Some(Shape::uniform(ty, scope));
+        }
+        for (from, arg) in self.args(b, k) {
+            if let Some(s) = self.state.at(arg, from) {
+                shape = Some(shape.map_or(s, |old: Shape| old.join(s)));
+            }
+        }
+        let shape = shape?;
+        Some(match self.mixed_by(b, k).map(|(scope, _)| scope) {
+            Some(scope) => shape.separated(scope),
+            None => shape,
+        })
+    }
+
+    /// The widest scope at which lanes that come to `b` together bring
+    /// different arguments for parameter `k`, and the branch that lets them.
+    fn mixed_by(&self, b: Block, k: u32) -> Option<(Scope, Option<Block>)> {
+        let mut mixed: Option<(Scope, Option<Block>)> = None;
+        let mut note = |scope: Scope, branch| {
+            if scope > Scope::Grid && mixed.is_none_or(|(s, _)| s < scope) {
+                mixed = Some((scope, branch));
+            }
+        };
+        for &s in &self.meets[b] {
+            let split = &self.state.splits[s as usize];
+            let comes = |from: Block| from == split.branch || split.region.contains(from);
+            let mut args = self.args(b, k).filter(|&(from, _)| comes(from)).map(|a| a.1);
+            if let Some(first) = args.next() {
+                if split.varies(first) || args.any(|a| a != first) {
+                    note(split.scope, Some(split.branch));
+                }
+            }
+        }
+        for &s in &self.opaque[b] {
+            let split = &self.state.splits[s as usize];
+            note(split.scope, Some(split.branch));
+        }
+        // One branch may bring several arguments over edges of its own.
+        for (from, arg) in self.args(b, k) {
+            if let Some(scope) = self.state.branch_scope[from] {
+                if self.args(b, k).any(|(f, a)| f == from && a != arg) {
+                    note(scope, Some(from));
+                }
+            }
+        }
+        if let Some(scope) = self.state.is_coarse() {
+            note(scope, None);
+        }
+        mixed
+    }
+
+    fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
+        let inst = self.func.inst(i);
+        let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
+        let mut types: SmallVec<[Type; 3]> = SmallVec::new();
+        for &v in &inst.args {
+            args.push(self.state.at(v, b)?);
+            types.push(self.func.ty(v));
+        }
+        let local = inst.op.shape() == Form::Load && self.memory.may_be_local(inst.args[0]);
+        let env = Env {
+            launch: &self.options.shape,
+            local,
+        };
+        let shape = match &self.special[index as usize] {
+            Some(Special::ThreadNumber) => self.options.shape.linear_id(),
+            Some(Special::Sum(sum)) => {
+                let mut shape = Shape::constant(inst.ty, u128::from(sum.constant));
+                for &(v, factor) in &sum.terms {
+                    let term = scale(inst.ty, self.state.at(v, b)?, factor);
+                    shape = add(inst.ty, shape, term);
+                }
+                shape
+            }
+            None => transfer(inst, &types, &args, env)?,
+        };
+        // Without an `else` the claim is about the lanes where the guard
+        // holds; the others hold poison.
+        let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {
+            return Some(shape);
+        };
+        let cond = self.state.at(guard.pred, b)?;
+        let otherwise = self.state.at(otherwise, b)?;
+        Some(match guard.negated {
+            false => select(cond, shape, otherwise),
+            true => select(cond, otherwise, shape),
+        })
+    }
+
+    fn term(&mut self, b: Block) {
+        let Some(cond) = self.func.term(b).condition() else {
+            return;
+        };
+        let Some(shape) = self.state.at(cond, b) else {
+            return;
+        };
+        let scope = shape.scope();
+        if self.state.branch_scope[b].is_some_and(|old| old >= scope) {
+            return;
+        }
+        self.state.branch_scope[b] = Some(scope);
+        if scope == Scope::Lane {
+            self.state.branch_reasons[b] = self.state.cause_at(cond, b);
+        }
+        if scope <= Scope::Grid {
+            return;
+        }
+        for i in 0..self.graph.cfg.succs(b).len() {
+            self.queue_params(self.graph.cfg.succs(b)[i]);
+        }
+        if !self.graph.cfg.branches(b) {
+            return;
+        }
+        match self.split_of(b) {
+            Some(s) => self.apply(s, scope),
+            None => self.turn_coarse(scope),
+        }
+    }
+
+    fn split_of(&mut self, b: Block) -> Option<u32> {
+        if let Some(s) = self.split_of[b] {
+            return Some(s);
+        }
+        let split = Split::new(
+            self.func,
+            self.graph,
+            self.options.convergence,
+            &self.memory,
+            b,
+            &mut self.budget,
+        );
+        let Some(split) = split else {
+            self.budget = 0;
+            return None;
+        };
+        let s = self.state.splits.len() as u32;
+        self.split_of[b] = Some(s);
+        for &at in &split.meets {
+            if !self.meets[at].contains(&s) {
+                self.meets[at].push(s);
+            }
+        }
+        for &at in &split.opaque {
+            self.opaque[at].push(s);
+        }
+        for (r, round) in split.rounds.iter().enumerate() {
+            for &d in &round.defs {
+                self.state.rounds[d].push((s, r as u32));
+            }
+        }
+        self.state.splits.push(split);
+        Some(s)
+    }
+
+    fn apply(&mut self, s: u32, scope: Scope) {
+        let split = &mut self.state.splits[s as usize];
+        split.scope = scope;
+        let blocks: Vec<Block> = split.meets.iter().chain(&split.opaque).copied().collect();
+        let defs: Vec<Block> = split.rounds.iter().flat_map(|r| r.defs.iter().copied()).collect();
+        for b in blocks {
+            self.queue_params(b);
+        }
+        for d in defs {
+            let data = self.func.block(d);
+            let results = data.insts.iter().flat_map(|&i| &self.func.inst(i).results);
+            for &v in data.params.iter().chain(results) {
+                if self.state.splits[s as usize].varies(v) {
+                    self.work.extend(&self.uses[v.index()]);
+                }
+            }
+        }
+    }
+
+    fn turn_coarse(&mut self, scope: Scope) {
+        match &mut self.state.coarse {
+            Some(coarse) if coarse.scope >= scope => return,
+            Some(coarse) => coarse.scope = scope,
+            None => {
+                let varying = self.varying_anywhere();
+                self.state.coarse = Some(Coarse { scope, varying });
+            }
+        }
+        self.work.extend(0..self.items.len() as u32);
+    }
+
+    fn varying_anywhere(&self) -> EntitySet<Value> {
+        let mut varying = EntitySet::new();
+        for &b in self.graph.cfg.rpo() {
+            for &p in &self.func.block(b).params {
+                let function_param =
+                    self.func.entry() == Some(b) && self.graph.cfg.preds(b).is_empty();
+                let varies = match self.graph.copied(self.func, p) {
+                    Some(v) => varying.contains(v),
+                    None => !function_param,
+                };
+                if varies {
+                    varying.insert(p);
+                }
+            }
+            for &i in &self.func.block(b).insts {
+                let inst = self.func.inst(i);
+                if depends_on_more_than_operands(inst, &self.memory)
+                    || inst.uses().any(|v| varying.contains(v))
+                {
+                    for &r in &inst.results {
+                        varying.insert(r);
+                    }
+                }
+            }
+        }
+        varying
+    }
+
+    fn queue_params(&mut self, b: Block) {
+        let (first, count) = self.params[b];
+        self.work.extend(first..first + count);
+    }
+
+    fn set(&mut self, v: Value, new: Shape) {
+        let old = self.state.shapes[v];
+        let mut shape = old.map_or(new, |old| old.join(new));
+        if Some(shape) == old {
+            return;
+        }
+        let changes = &mut self.changes[v.index()];
+        *changes = changes.saturating_add(1);
+        if let (Some(old), true) = (old, *changes > WIDEN_AFTER) {
+            shape = shape.widened(old);
+        }
+        if *changes > GIVE_UP_AFTER {
+            shape = Shape::varying(self.func.ty(v));
+        }
+        if Some(shape) == old {
+            return;
+        }
+        self.state.shapes[v] = Some(shape);
+        if !shape.is_uniform() && self.state.reasons[v].is_none() {
+            self.state.reasons[v] = Some(self.reason(v));
+        }
+        self.work.extend(&self.uses[v.index()]);
+    }
+
+    /// Why `v` has just been found to differ between lanes.
+    fn reason(&self, v: Value) -> Reason {
+        match self.func.def(v) {
+            ValueDef::Param(b, k) => {
+                if let Some(source) = self.graph.copied(self.func, v) {
+                    return self.state.cause_at(source, b).unwrap_or(Reason::Budget);
+                }
+                let by_arg = self
+                    .args(b, k)
+                    .filter(|&(_, arg)| arg != v)
+                    .find_map(|(from, arg)| self.state.cause_at(arg, from));
+                if let Some(reason) = by_arg {
+                    return reason;
+                }
+                match self.mixed_by(b, k) {
+                    Some((Scope::Lane, Some(branch))) => Reason::Join { branch },
+                    Some((Scope::Lane, None)) => Reason::Budget,
+                    _ if self.func.entry() == Some(b) => Reason::Parameter(k),
+                    // Uniform arguments of which nothing common is left.
+                    _ => Reason::Budget,
+                }
+            }
+            ValueDef::Result(i, _) => {
+                let Some(b) = self.state.def_block[v] else {
+                    return Reason::Budget;
+                };
+                let inst = self.func.inst(i);
+                let by_operand = inst.uses().find_map(|u| self.state.cause_at(u, b));
+                match by_operand {
+                    Some(reason) => reason,
+                    None if inst.op.shape() == Form::Load => Reason::Memory(inst.op),
+                    None => Reason::Source(inst.op),
+                }
+            }
+        }
+    }
+}
