@@ -1,6 +1,7 @@
 //! If-conversion: text in, text and numbers out.
 
-use warpfold_analysis::{BranchCounts, Profile, Uniformity, UniformityOptions};
+use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
+use warpfold_analysis::{BranchCounts, Profile};
 use warpfold_ir::{Block, Function, Origin, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
@@ -171,19 +172,19 @@ fn a_merge_takes_a_guard_where_that_is_cheaper_than_a_select() {
     assert_eq!(
         lines(&c.func),
         [
-            "v2 = iadd.i32 v1, v1",
-            "v3 = imul.i32 v1, v1 if !v0 else v2",
-            "ret v3"
+            "v10 = iadd.i32 v1, v1",
+            "v1000 = imul.i32 v1, v1 if !v0 else v10",
+            "ret v1000"
         ]
     );
     let c = case(&diamond(1)).force(Force::Select).run();
     assert_eq!(
         lines(&c.func),
         [
-            "v2 = iadd.i32 v1, v1",
-            "v3 = imul.i32 v1, v1",
-            "v5 = select.i32 v0, v2, v3 @1:1",
-            "ret v5"
+            "v10 = iadd.i32 v1, v1",
+            "v1000 = imul.i32 v1, v1",
+            "v1001 = select.i32 v0, v10, v1000 @1:1",
+            "ret v1001"
         ]
     );
     assert_eq!(decision(&c, 1).outcome(), "select");
@@ -195,11 +196,11 @@ fn force_predicate_guards_every_instruction_of_the_sides() {
     assert_eq!(
         lines(&c.func),
         [
-            "v2 = iadd.i32 v1, v1 if v0",
-            "v3 = iadd.i32 v2, v1 if v0",
-            "v4 = imul.i32 v1, v1 if !v0",
-            "v5 = imul.i32 v4, v1 if !v0 else v3",
-            "ret v5"
+            "v10 = iadd.i32 v1, v1 if v0",
+            "v11 = iadd.i32 v10, v1 if v0",
+            "v1000 = imul.i32 v1, v1 if !v0",
+            "v1001 = imul.i32 v1000, v1 if !v0 else v11",
+            "ret v1001"
         ]
     );
     let (_, p) = priced(decision(&c, 1));
@@ -306,9 +307,9 @@ block2(v5: i32):
     assert_eq!(
         lines(&c.func),
         [
-            "v2 = const.i32 0",
+            "v9 = const.i32 0",
             "v3 = load.i64 v1 if v0",
-            "v4 = load.i32 can_move v3 if v0 else v2",
+            "v4 = load.i32 can_move v3 if v0 else v9",
             "ret v4"
         ]
     );

@@ -158,6 +158,7 @@ pub fn plan(cx: &Inputs<'_>, head: Block, join: Block) -> Result<Plan, Blocker> 
 type ClassId = usize;
 
 /// The lanes of one side of one branch.
+#[derive(Clone, Copy)]
 struct Class {
     /// The class that the branch belongs to; `None` is the root's head.
     parent: Option<ClassId>,
@@ -544,11 +545,14 @@ impl Planner<'_> {
     /// `other` elsewhere. The condition alone will do: off the branch's own
     /// lanes a safe instruction may compute anything.
     fn guard_bare(&mut self, v: Val, side: &Side, other: Val) -> bool {
-        let cond = self.classes[side.class].cond;
+        let Class { cond, parent, .. } = self.classes[side.class];
         let Some((at, inst, None)) = self.definition(v, side) else {
             return false;
         };
-        if self.is_tainted(cond.val) || self.is_tainted(other) {
+        // The other side's value is good in the other side's lanes. In a
+        // nested region there are more lanes, and what already uses the
+        // definition relies on it not being poison there.
+        if self.is_tainted(cond.val) || (parent.is_some() && self.is_tainted(other)) {
             return false;
         }
         self.items[at].what = What::Inst(

@@ -83,7 +83,7 @@ impl Writer<'_> {
             opcode: source.opcode,
             block,
             scope: block.map(|b| self.cx.uniformity.branch_scope(b)),
-            divergence: diverges.map(|b| self.cx.uniformity.branch_reason(b).to_string()),
+            divergence: diverges.map(|b| self.cx.uniformity.branch_chain(b).to_string()),
             counts: block.and_then(|b| self.counts(b)),
             predicted: match &verdict {
                 Verdict::Folded(_) => None,
