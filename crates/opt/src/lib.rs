@@ -16,6 +16,7 @@ pub mod pass;
 pub mod report;
 pub mod safety;
 
+use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::{Function, Terminator};
 
@@ -25,14 +26,16 @@ pub use pass::{PassRow, passes};
 
 /// Folds constants and removes dead code and repeated computations.
 pub fn clean(func: &mut Function, log: &mut Log) {
-    pass::to_fixpoint(pass::CLEAN, func, log);
+    // None of these passes looks at joins.
+    pass::to_fixpoint(pass::CLEAN, func, JoinRule::Default, log);
 }
 
 /// Hoists equal work of both sides and turns sides that only leave into
-/// guarded exits and traps, then cleans up after itself.
-pub fn canonicalise(func: &mut Function, log: &mut Log) {
+/// guarded exits and traps, then cleans up after itself. `joins` is the rule by
+/// which lanes will join when the function runs.
+pub fn canonicalise(func: &mut Function, joins: JoinRule, log: &mut Log) {
     let rows: Vec<_> = pass::CANONICAL.iter().chain(pass::CLEAN).copied().collect();
-    pass::to_fixpoint(&rows, func, log);
+    pass::to_fixpoint(&rows, func, joins, log);
 }
 
 /// Marks the branches that never split a warp, as `uniformity` proves. A

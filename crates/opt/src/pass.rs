@@ -1,6 +1,7 @@
 //! The table of passes. A pass is a function from a function to a changed
 //! function; the pipeline of the facade is a sequence of rows.
 
+use warpfold_analysis::JoinRule;
 use warpfold_ir::Function;
 
 use crate::log::Log;
@@ -13,8 +14,9 @@ pub struct PassRow {
     pub name: &'static str,
     /// What it does, one sentence.
     pub doc: &'static str,
-    /// Runs it; true if anything changed.
-    pub run: fn(&mut Function, &mut Log) -> bool,
+    /// Runs it on a function whose lanes will join by this rule; true if
+    /// anything changed.
+    pub run: fn(&mut Function, JoinRule, &mut Log) -> bool,
 }
 
 /// The passes of [`clean`](crate::clean()), in order.
@@ -63,12 +65,12 @@ pub fn passes() -> impl Iterator<Item = &'static PassRow> {
 /// Runs `rows` in order, again and again until none changes anything. The
 /// passes only remove or move work forward in a fixed order, so this ends;
 /// the bound keeps a mistake in a pass from becoming a hang.
-pub(crate) fn to_fixpoint(rows: &[PassRow], func: &mut Function, log: &mut Log) {
+pub(crate) fn to_fixpoint(rows: &[PassRow], func: &mut Function, joins: JoinRule, log: &mut Log) {
     const ROUNDS: usize = 64;
     for _ in 0..ROUNDS {
         let mut changed = false;
         for row in rows {
-            changed |= (row.run)(func, log);
+            changed |= (row.run)(func, joins, log);
         }
         if !changed {
             return;

@@ -198,12 +198,14 @@ pub struct StraightShape {
     pub selects: u32,
     /// Predicate operations added.
     pub predicates: u32,
+    /// Returns and traps of the sides that became guarded.
+    pub exits: u32,
 }
 
 impl StraightShape {
     /// Whether nothing needed a guard.
     pub fn is_select(self) -> bool {
-        self.guarded == 0
+        self.guarded == 0 && self.exits == 0
     }
 }
 

@@ -1,5 +1,6 @@
 //! Canonicalisation: text in, text out.
 
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{Function, Origin, parse_module};
 use warpfold_opt::{Log, canonicalise};
 
@@ -7,7 +8,7 @@ fn canonical(text: &str) -> (Function, Log) {
     let module = parse_module(text).expect("the test parses");
     let mut f = module.functions.into_iter().next().expect("one function");
     let mut log = Log::default();
-    canonicalise(&mut f, &mut log);
+    canonicalise(&mut f, JoinRule::Default, &mut log);
     warpfold_ir::verify(&f).expect("canonicalise keeps a function valid");
     (f, log)
 }

@@ -1,7 +1,7 @@
 //! If-conversion: text in, text and numbers out.
 
 use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
-use warpfold_analysis::{BranchCounts, Profile};
+use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, Function, Origin, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
@@ -76,6 +76,7 @@ impl Case {
                 log: &Log::default(),
                 uniformity: &uniformity,
                 machine: &machine,
+                joins: JoinRule::Default,
                 profile: self.profile.as_ref(),
                 force: self.force,
                 prior: Prior::default(),
@@ -485,9 +486,7 @@ block6(v12: i32):
     }
 }
 
-#[test]
-fn barriers_and_guarded_exits_inside_block_every_form_but_the_branch() {
-    let text = "function %f(pred varying, pred varying, i64 varying, i32 varying) {
+const LEAVING: &str = "function %f(pred varying, pred varying, i64 varying, i32 varying) {
 block0(v0: pred, v1: pred, v2: i64, v3: i32):
     br v0, block1, block2 @1:1
 
@@ -495,23 +494,94 @@ block1:
     store.i32 v3, v2
     WHAT
     store.i32 v3, v2+4
-    jump block2
+    THEN
 
 block2:
+    store.i32 v3, v2+8
     ret
 }";
-    for (what, name) in [("barrier", "sync"), ("exit if v1", "exit")] {
-        for force in [Force::Straight, Force::Select, Force::Predicate] {
-            let c = case(&text.replace("WHAT", what)).force(force).run();
-            let (form, p) = priced(decision(&c, 1));
-            assert_eq!(form, Form::Branch);
-            let blocker = p.straight.expect_err("illegal");
-            if force != Force::Select {
-                assert_eq!(blocker.name(), name);
-            }
-            assert_eq!(p.estimates.len(), 1);
+
+#[test]
+fn barriers_inside_block_every_form_but_the_branch() {
+    let text = LEAVING
+        .replace("WHAT", "barrier")
+        .replace("THEN", "jump block2");
+    for force in [Force::Straight, Force::Select, Force::Predicate] {
+        let c = case(&text).force(force).run();
+        let (form, p) = priced(decision(&c, 1));
+        assert_eq!(form, Form::Branch);
+        let blocker = p.straight.expect_err("illegal");
+        if force != Force::Select {
+            assert_eq!(blocker.name(), "sync");
         }
+        assert_eq!(p.estimates.len(), 1);
     }
+}
+
+#[test]
+fn exits_and_returns_of_a_side_are_guarded() {
+    let text = LEAVING
+        .replace("WHAT", "exit if v1")
+        .replace("THEN", "jump block2");
+    let c = case(&text).force(Force::Straight).run();
+    assert_eq!(
+        lines(&c.func),
+        [
+            "store.i32 v3, v2 if v0",
+            "v4 = and v0, v1 @1:1",
+            "exit if v4",
+            "store.i32 v3, v2+4 if v0",
+            "store.i32 v3, v2+8",
+            "ret"
+        ]
+    );
+    for (end, guarded) in [
+        ("ret @7:7", "exit if v0 @7:7"),
+        ("trap user1", "trap if v0, user1"),
+    ] {
+        let text = LEAVING.replace("    WHAT\n", "").replace("THEN", end);
+        let c = case(&text).force(Force::Straight).run();
+        assert_eq!(
+            lines(&c.func),
+            [
+                "store.i32 v3, v2 if v0",
+                "store.i32 v3, v2+4 if v0",
+                guarded,
+                "store.i32 v3, v2+8",
+                "ret"
+            ]
+        );
+        let c = case(&text).force(Force::Select).run();
+        assert_eq!(priced(decision(&c, 1)).0, Form::Branch);
+    }
+}
+
+/// Ten executions; in four of them every lane leaves at the exit.
+#[test]
+fn behind_an_exit_straight_code_issues_only_while_a_lane_is_left() {
+    let text = LEAVING
+        .replace("WHAT", "exit if v1")
+        .replace("THEN", "jump block2");
+    let mut case = case(&text)
+        .on("unit")
+        .force(Force::Straight)
+        .counts(0, 10, 8, 8)
+        .passes(0, 10)
+        .passes(1, 10)
+        .passes(2, 6);
+    let profile = case.profile.as_mut().expect("counts were given");
+    let block = Block::from_u32;
+    profile.add_passes(block(1), 1, 5);
+    for (b, segment, alive) in [(1, 0, 10), (1, 1, 6), (2, 0, 6)] {
+        profile.inside_mut(block(0), block(b), segment).alive = alive;
+    }
+    let c = case.run();
+    let (_, p) = priced(decision(&c, 1));
+    // store, and, exit ten times; the second store six times.
+    assert_eq!(p.estimates[1].total, Cost::issues(3 * 10 + 6));
+    // br ten times; store, exit ten times, store and jump five times.
+    assert_eq!(p.estimates[0].total, Cost::issues(10 + 2 * 10 + 2 * 5));
+    assert_eq!(c.report.predicted, Some(Cost::issues(3 * 10 + 6 + 2 * 6)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::edit::{append_block, count_edges};
 use crate::log::{ExitMade, Log};
 
 /// Runs the pass; true if anything changed.
-pub fn run(func: &mut Function, log: &mut Log) -> bool {
+pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
     let convergent = func
         .laid_out_insts()
         .any(|(_, i)| func.inst(i).op.effects().convergent);
@@ -30,7 +30,7 @@ pub fn run(func: &mut Function, log: &mut Log) -> bool {
     for head in func.layout.clone() {
         // Appending may bring the next candidate into the same block.
         while let Some(found) = candidate(func, head, &edges) {
-            if convergent && moves_a_join(func, head, &found) {
+            if convergent && moves_a_join(func, head, &found, joins) {
                 break;
             }
             let made = convert(func, head, &found, &mut renames);
@@ -128,13 +128,13 @@ fn convert(func: &mut Function, head: Block, found: &Candidate, renames: &mut Re
 
 /// Tries the conversion on a copy and compares the joins of all other
 /// branches.
-fn moves_a_join(func: &Function, head: Block, found: &Candidate) -> bool {
-    let before = Joins::new(func, &Cfg::new(func), JoinRule::Default);
+fn moves_a_join(func: &Function, head: Block, found: &Candidate, rule: JoinRule) -> bool {
+    let before = Joins::new(func, &Cfg::new(func), rule);
     let mut after_func = func.clone();
     let mut renames = Renames::default();
     convert(&mut after_func, head, found, &mut renames);
     after_func.remove_unreachable();
-    let after = Joins::new(&after_func, &Cfg::new(&after_func), JoinRule::Default);
+    let after = Joins::new(&after_func, &Cfg::new(&after_func), rule);
     let moved = |b: Block| if b == found.rest.block { head } else { b };
     func.layout.iter().any(|&b| {
         b != head

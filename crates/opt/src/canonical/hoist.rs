@@ -9,6 +9,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{
     Block, Function, Imm, Inst, InstData, MemFlags, Opcode, Shape, Terminator, Type, Value,
 };
@@ -18,7 +19,7 @@ use crate::edit::count_edges;
 use crate::log::Log;
 
 /// Runs the pass; true if anything changed.
-pub fn run(func: &mut Function, log: &mut Log) -> bool {
+pub fn run(func: &mut Function, _joins: JoinRule, log: &mut Log) -> bool {
     let edges = count_edges(func);
     let mut renames = Renames::default();
     let mut changed = false;

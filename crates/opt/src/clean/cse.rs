@@ -7,7 +7,7 @@
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
-use warpfold_analysis::{Cfg, DomTree};
+use warpfold_analysis::{Cfg, DomTree, JoinRule};
 use warpfold_ir::{Block, Function, Imm, InstData, Opcode, Type, Value};
 
 use super::Renames;
@@ -16,7 +16,7 @@ use crate::log::Log;
 type Key = (Opcode, Type, SmallVec<[Value; 3]>, Imm, Option<Type>);
 
 /// Runs the pass; true if anything changed.
-pub fn run(func: &mut Function, _log: &mut Log) -> bool {
+pub fn run(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
     let cfg = Cfg::new(func);
     let dom = DomTree::dominators(&cfg);
     let mut children: Vec<Vec<Block>> = vec![Vec::new(); func.num_blocks()];

@@ -2,13 +2,14 @@
 //! block parameters that nothing needs.
 
 use hashbrown::HashMap;
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{Block, Function, InstData, Value, ValueDef};
 
 use crate::log::Log;
 use crate::safety::speculation;
 
 /// Runs the pass; true if anything changed.
-pub fn run(func: &mut Function, _log: &mut Log) -> bool {
+pub fn run(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
     let live = live_values(func);
     let is_live = |v: Value| live[v.as_u32() as usize];
     let mut changed = false;

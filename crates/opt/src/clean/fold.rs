@@ -1,5 +1,6 @@
 //! Constant folding, copies, guards and branches on constants.
 
+use warpfold_analysis::JoinRule;
 use warpfold_ir::eval::eval;
 use warpfold_ir::{
     Block, BlockCall, Function, Imm, InstData, IntCC, Opcode, Terminator, Type, Value,
@@ -9,7 +10,7 @@ use super::Renames;
 use crate::log::Log;
 
 /// Runs the pass once over the function; true if anything changed.
-pub fn run(func: &mut Function, log: &mut Log) -> bool {
+pub fn run(func: &mut Function, _joins: JoinRule, log: &mut Log) -> bool {
     let mut renames = Renames::default();
     let mut changed = false;
     for b in func.layout.clone() {

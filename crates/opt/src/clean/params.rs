@@ -1,13 +1,14 @@
 //! Block parameters that only ever hold one value (apart from themselves)
 //! become that value.
 
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{Function, Value};
 
 use super::Renames;
 use crate::log::Log;
 
 /// Runs the pass once; true if anything changed.
-pub fn run(func: &mut Function, _log: &mut Log) -> bool {
+pub fn run(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
     let n = func.num_blocks();
     // Per block and parameter: what the edges seen so far pass.
     let mut incoming: Vec<Vec<Incoming>> = vec![Vec::new(); n];

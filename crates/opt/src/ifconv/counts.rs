@@ -14,6 +14,7 @@ use warpfold_analysis::{BranchCounts, Cfg, DomTree, Joins, Profile};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Opcode, Terminator};
 
+use super::plan::Gate;
 use crate::report::CountSource;
 
 /// Executions of an outermost region's branch that counts without a profile
@@ -125,6 +126,20 @@ impl Frequencies {
             CountSource::Profile
         } else {
             self.source[b].unwrap_or(CountSource::Prior)
+        }
+    }
+
+    /// Issues of straight code behind a gate, in place of the branch of `head`:
+    /// executions of the branch in which a lane was still alive there. Without
+    /// a profile no lane is expected to have left.
+    pub fn behind(&self, head: Block, gate: Gate) -> u64 {
+        let executions = || self.profile.branch(head).map_or(0, |c| c.executions);
+        match gate {
+            Gate::At(b, segment) if self.measured => self
+                .profile
+                .inside(head, b, segment)
+                .map_or_else(executions, |counts| counts.alive),
+            _ => executions(),
         }
     }
 

@@ -184,9 +184,9 @@ impl Ledger<'_> {
 
     /// What stands in place of the branch at a plan's head.
     pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
-        let passes = self.counts.branch(plan.head).executions;
         let issue = |class| self.machine.issue_cost(class);
         for item in &plan.items {
+            let passes = self.counts.behind(plan.head, item.gate);
             let (name, cost, inst) = match item.what {
                 What::Inst(i, guard) => {
                     let data = self.func.inst(i);
@@ -198,6 +198,7 @@ impl Ledger<'_> {
                 }
                 What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
                 What::Select(..) => ("selects", issue(CostClass::Select), None),
+                What::Leave(..) => ("instructions", issue(CostClass::Ctl), None),
             };
             out(Entry {
                 payer: self.owners.item(item),
@@ -208,6 +209,7 @@ impl Ledger<'_> {
             });
         }
         if plan.keeps_jump {
+            let passes = self.counts.behind(plan.head, plan.end);
             out(Entry {
                 payer: self.owners.term(plan.head),
                 inst: None,

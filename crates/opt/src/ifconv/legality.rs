@@ -19,12 +19,8 @@ pub enum Blocker {
         /// The instruction.
         inst: Inst,
     },
-    /// A guarded exit inside.
-    Exit {
-        /// The instruction.
-        inst: Inst,
-    },
-    /// A path inside returns or traps.
+    /// A path inside returns values. (Without values it becomes a guarded exit,
+    /// except where all must be bare.)
     EarlyEnd {
         /// The block that ends there.
         block: Block,
@@ -55,10 +51,12 @@ pub enum Blocker {
 }
 
 /// Each rule's name and meaning, in the order of [`Blocker`].
-pub const RULES: [(&str, &str); 7] = [
+pub const RULES: [(&str, &str); 6] = [
     ("sync", "A barrier, warp synchronisation or fence inside."),
-    ("exit", "A guarded exit inside."),
-    ("early end", "A path inside returns or traps."),
+    (
+        "early end",
+        "A path inside returns values; under `--force select` any that returns or traps.",
+    ),
     ("switch", "A switch inside or at the head."),
     (
         "shape",
@@ -76,12 +74,11 @@ impl Blocker {
     pub const fn name(self) -> &'static str {
         let rule = match self {
             Self::Sync { .. } => 0,
-            Self::Exit { .. } => 1,
-            Self::EarlyEnd { .. } => 2,
-            Self::Switch { .. } => 3,
-            Self::Shape { .. } => 4,
-            Self::Depth { .. } => 5,
-            Self::Unsafe { .. } => 6,
+            Self::EarlyEnd { .. } => 1,
+            Self::Switch { .. } => 2,
+            Self::Shape { .. } => 3,
+            Self::Depth { .. } => 4,
+            Self::Unsafe { .. } => 5,
         };
         RULES[rule].0
     }
@@ -92,9 +89,6 @@ impl Blocker {
         match self {
             Self::Sync { inst } => {
                 format!("`{}` synchronises", print::inst_text(func, inst))
-            }
-            Self::Exit { inst } => {
-                format!("`{}` retires lanes inside", print::inst_text(func, inst))
             }
             Self::EarlyEnd { block } => {
                 format!("`{}` in {block} ends a path", print::term_text(func, block))

@@ -51,6 +51,8 @@ pub struct Context<'a> {
     pub uniformity: &'a Uniformity,
     /// The machine.
     pub machine: &'a Machine,
+    /// Where lanes join when the function runs.
+    pub joins: JoinRule,
     /// Counts of a launch with all branches kept, if there are any.
     pub profile: Option<&'a Profile>,
     /// A knob that overrides cost.
@@ -97,7 +99,7 @@ impl Owners {
 /// Decides, rewrites and reports.
 pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
     let cfg = Cfg::new(canonical);
-    let joins = Joins::new(canonical, &cfg, JoinRule::Default);
+    let joins = Joins::new(canonical, &cfg, cx.joins);
     let loops = Loops::new(&cfg);
     let regions = Regions::new(canonical, &cfg, &joins, &loops);
     let counts = match cx.profile {
@@ -105,11 +107,16 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
         None => Frequencies::expected(canonical, &cfg, &joins, &regions, cx.uniformity, cx.prior),
     };
     let ownership = Ownership::new(canonical, &regions, cx.log);
+    let mut places = SecondaryMap::with_capacity(canonical.num_blocks());
+    for (place, b) in cfg.topological().into_iter().enumerate() {
+        places[b] = place as u32;
+    }
     let inputs = plan::Inputs {
         func: canonical,
         cfg: &cfg,
         regions: &regions,
         machine: cx.machine,
+        places: &places,
         force: cx.force,
     };
     let ledger = Ledger {
@@ -206,9 +213,9 @@ fn clean_up(
         }
     });
     for (plan, insts) in plans.iter().zip(&emitted.insts) {
-        let passes = ledger.counts.branch(plan.head).executions;
         for (item, &i) in plan.items.iter().zip(insts) {
             if !matches!(item.what, plan::What::Inst(..)) {
+                let passes = ledger.counts.behind(plan.head, item.gate);
                 let issue = ledger.machine.issue_cost(func.inst(i).cost_class());
                 priced.insert(i, issue * passes);
             }

@@ -2,10 +2,11 @@
 //!
 //! A plan is made once, priced, and emitted as it is; the rewrite adds nothing
 //! and decides nothing. A region and the regions nested in it are walked in
-//! program order, then side before else side, and each instruction is
+//! program order, the side that is first in layout first, and each instruction is
 //! appended: *bare* when it is safe to speculate, *guarded* by the predicate
-//! of its side otherwise. Block parameters become plain names for what the
-//! only edge passes; parameters of a join are *merged*:
+//! of its side otherwise. A side that returns or traps at its end does so by a
+//! guarded exit or trap. Block parameters become plain names for what the only
+//! edge passes; parameters of a join are *merged*:
 //!
 //! - the sides pass one value: that value;
 //! - a side's definition is guarded anyway, and the other side's value is at
@@ -24,10 +25,16 @@
 //! poison there are *tainted*, loads at tainted addresses are guarded, and
 //! tainted predicates are used only below the predicate of their own side
 //! (where `and` with it hides the poison).
+//!
+//! Behind a guarded exit or trap straight code issues only while some lane is
+//! left, so each item names the *gate* it is behind: the segment, in the order
+//! of [`Regions::blocks`], where lanes must still be alive. The walk keeps that
+//! order.
 
 use hashbrown::{HashMap, HashSet};
-use warpfold_analysis::Cfg;
 use warpfold_analysis::regions::Regions;
+use warpfold_analysis::{Cfg, segments};
+use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{
     Block, BlockCall, CostClass, Function, Guard, Inst, InstData, Opcode, Shape, Terminator, Value,
 };
@@ -73,6 +80,18 @@ pub enum What {
     Pred(Opcode, Val, Val),
     /// A select: condition, value where it holds, value elsewhere.
     Select(Val, Val, Val),
+    /// The end of a side that ends in this block: a guarded exit or trap.
+    Leave(Block, Signed),
+}
+
+/// Where lanes must be alive for an item to issue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// No lane can have left since the head.
+    Open,
+    /// At the start of this segment of this block in straight order; of the
+    /// join, at the end of the region.
+    At(Block, u32),
 }
 
 /// One emitted instruction.
@@ -82,6 +101,8 @@ pub struct Item {
     pub what: What,
     /// The head of the region that pays for it.
     pub owner: Block,
+    /// What it is behind.
+    pub gate: Gate,
 }
 
 /// The straight form of a region.
@@ -99,6 +120,8 @@ pub struct Plan {
     pub join_args: Vec<Val>,
     /// Whether a jump to the join remains; otherwise the join is appended.
     pub keeps_jump: bool,
+    /// What comes behind the items.
+    pub end: Gate,
 }
 
 impl Plan {
@@ -114,6 +137,7 @@ impl Plan {
                 What::Inst(..) => {}
                 What::Pred(..) => s.predicates += 1,
                 What::Select(..) => s.selects += 1,
+                What::Leave(..) => s.exits += 1,
             }
         }
         s
@@ -131,6 +155,9 @@ pub struct Inputs<'a> {
     pub regions: &'a Regions,
     /// The machine, for the price of guards and selects.
     pub machine: &'a Machine,
+    /// Each block's place in a topological order that does not depend on the
+    /// order of edges.
+    pub places: &'a SecondaryMap<Block, u32>,
     /// The knob, if one is set.
     pub force: Option<Force>,
 }
@@ -149,6 +176,7 @@ pub fn plan(cx: &Inputs<'_>, head: Block, join: Block) -> Result<Plan, Blocker> 
         home: HashMap::new(),
         tainted: HashSet::new(),
         classes: Vec::new(),
+        gates: vec![None],
     };
     let merged = planner.region(head, join, None, 1)?;
     let outside = cx.cfg.preds(join).len() > merged.edges;
@@ -177,7 +205,8 @@ struct Merged {
 }
 
 struct Side {
-    args: Vec<Val>,
+    /// What it passes to the join; `None` if it never gets there.
+    args: Option<Vec<Val>>,
     edges: usize,
     class: ClassId,
     /// Its items.
@@ -188,13 +217,17 @@ struct Planner<'a> {
     cx: &'a Inputs<'a>,
     /// Constants go first: they are free, and then always at hand.
     consts: Vec<Item>,
-    items: Vec<Item>,
+    items: Vec<(What, Block, usize)>,
     names: HashMap<Value, Val>,
     order: Vec<Value>,
     /// Where a value is defined: item and class.
     home: HashMap<Value, (usize, ClassId)>,
     tainted: HashSet<Val>,
     classes: Vec<Class>,
+    /// The gates opened so far; `None` is the first, and the last while the
+    /// segment that follows is not known yet. Items name them by position
+    /// until the plan is finished.
+    gates: Vec<Option<(Block, u32)>>,
 }
 
 impl Planner<'_> {
@@ -205,20 +238,28 @@ impl Planner<'_> {
             Val::Item(i) => Val::Item(i + by),
             old => old,
         };
+        let shift_signed = |p: Signed| Signed {
+            val: shift(p.val),
+            ..p
+        };
         let shift_guard = |g: PlanGuard| PlanGuard {
-            pred: Signed {
-                val: shift(g.pred.val),
-                ..g.pred
-            },
+            pred: shift_signed(g.pred),
             otherwise: g.otherwise.map(shift),
         };
-        let items = self.items.iter().map(|item| Item {
-            what: match item.what {
+        let gate = |i: usize| match (i, self.gates[i]) {
+            (0, _) => Gate::Open,
+            (_, Some((b, segment))) => Gate::At(b, segment),
+            (_, None) => Gate::At(join, 0),
+        };
+        let items = self.items.iter().map(|&(what, owner, at)| Item {
+            what: match what {
                 What::Inst(i, g) => What::Inst(i, g.map(shift_guard)),
                 What::Pred(op, a, b) => What::Pred(op, shift(a), shift(b)),
                 What::Select(c, a, b) => What::Select(shift(c), shift(a), shift(b)),
+                What::Leave(b, p) => What::Leave(b, shift_signed(p)),
             },
-            ..*item
+            owner,
+            gate: gate(at),
         });
         Plan {
             head,
@@ -231,6 +272,11 @@ impl Planner<'_> {
                 .collect(),
             join_args: args.into_iter().map(shift).collect(),
             keeps_jump,
+            end: if self.gates.len() == 1 {
+                Gate::Open
+            } else {
+                Gate::At(join, 0)
+            },
         }
     }
 
@@ -255,8 +301,32 @@ impl Planner<'_> {
     }
 
     fn push(&mut self, what: What, owner: Block) -> Val {
-        self.items.push(Item { what, owner });
+        self.items.push((what, owner, self.gates.len() - 1));
         Val::Item(self.items.len() - 1)
+    }
+
+    /// A segment begins. Gates matter once a lane may have left.
+    fn begin(&mut self, block: Block, segment: u32) {
+        if let [_, .., last] = self.gates.as_mut_slice() {
+            match last {
+                None => *last = Some((block, segment)),
+                Some(_) => self.gates.push(Some((block, segment))),
+            }
+        }
+    }
+
+    /// What follows is behind a gate that the next segment will name.
+    fn open_gate(&mut self) {
+        if self.gates.len() == 1 || self.gates.last().is_some_and(Option::is_some) {
+            self.gates.push(None);
+        }
+    }
+
+    /// What follows stands behind a block; a gate only if one is open at all.
+    fn end_of_block(&mut self) {
+        if self.gates.len() > 1 {
+            self.open_gate();
+        }
     }
 
     /// Plans the region at `head`, whose own lanes are `class`.
@@ -280,15 +350,25 @@ impl Planner<'_> {
             return Err(Blocker::Switch { block: head });
         };
         let cond = self.resolve(*cond);
-        let then = self.side(head, then, join, (cond, false), class, depth)?;
-        let otherwise = self.side(head, otherwise, join, (cond, true), class, depth)?;
-        let args = (0..then.args.len())
-            .map(|i| self.merge(head, cond, &then, &otherwise, i))
-            .collect();
-        Ok(Merged {
-            args,
-            edges: then.edges + otherwise.edges,
-        })
+        // An edge to the join has nothing to emit; its place does not matter.
+        let places = self.cx.places;
+        let swap = places[otherwise.block] < places[then.block];
+        let mut calls = [(then, false), (otherwise, true)];
+        if swap {
+            calls.reverse();
+        }
+        let [first, second] = calls;
+        let first = self.side(head, first.0, join, (cond, first.1), class, depth)?;
+        let second = self.side(head, second.0, join, (cond, second.1), class, depth)?;
+        let edges = first.edges + second.edges;
+        let args = match (&first.args, &second.args) {
+            (Some(a), Some(b)) => (0..a.len())
+                .map(|i| self.merge(head, cond, [(a[i], &first), (b[i], &second)], swap))
+                .collect(),
+            (Some(args), None) | (None, Some(args)) => args.clone(),
+            (None, None) => Vec::new(),
+        };
+        Ok(Merged { args, edges })
     }
 
     fn side(
@@ -318,9 +398,13 @@ impl Planner<'_> {
                 return Err(Blocker::Shape { block });
             }
             self.bind(block, &args);
-            for &inst in &cx.func.block(block).insts {
-                self.inst(inst, class)?;
+            for (segment, insts) in segments(cx.func, block).enumerate() {
+                self.begin(block, segment as u32);
+                for &inst in insts {
+                    self.inst(inst, class)?;
+                }
             }
+            self.end_of_block();
             match cx.func.term(block) {
                 Terminator::Jump(to) => {
                     args = to.args.iter().map(|&a| self.resolve(a)).collect();
@@ -337,13 +421,27 @@ impl Planner<'_> {
                     block = inner_join;
                 }
                 Terminator::Switch { .. } => return Err(Blocker::Switch { block }),
-                Terminator::Ret(_) | Terminator::Trap(_) => {
+                Terminator::Ret(values) if !values.is_empty() => {
                     return Err(Blocker::EarlyEnd { block });
+                }
+                Terminator::Ret(_) | Terminator::Trap(_) => {
+                    if cx.force == Some(Force::Select) {
+                        return Err(Blocker::EarlyEnd { block });
+                    }
+                    let lanes = self.predicate(class);
+                    self.push(What::Leave(block, lanes), head);
+                    self.open_gate();
+                    return Ok(Side {
+                        args: None,
+                        edges: 0,
+                        class,
+                        range: start..self.items.len(),
+                    });
                 }
             }
         }
         Ok(Side {
-            args,
+            args: Some(args),
             edges,
             class,
             range: start..self.items.len(),
@@ -358,14 +456,12 @@ impl Planner<'_> {
             self.consts.push(Item {
                 what: What::Inst(inst, None),
                 owner,
+                gate: Gate::Open,
             });
             return Ok(());
         }
         if data.op.effects().syncs {
             return Err(Blocker::Sync { inst });
-        }
-        if data.op == Opcode::Exit {
-            return Err(Blocker::Exit { inst });
         }
         let safe = speculation(cx.func, data);
         if let (Some(Force::Select), Err(why)) = (cx.force, safe) {
@@ -379,6 +475,9 @@ impl Planner<'_> {
         } || data.args.iter().any(|&a| self.is_tainted(self.resolve(a)));
         let at = self.items.len();
         self.push(What::Inst(inst, guard), owner);
+        if data.op.effects().retires {
+            self.open_gate();
+        }
         if let Some(result) = cx.func.result(inst) {
             self.home.insert(result, (at, class));
             if poisoned {
@@ -448,30 +547,37 @@ impl Planner<'_> {
         Signed { val, negated }
     }
 
-    /// What parameter `i` of the join receives.
-    fn merge(&mut self, head: Block, cond: Val, then: &Side, otherwise: &Side, i: usize) -> Val {
-        let (a, b) = (then.args[i], otherwise.args[i]);
+    /// What a parameter of the join receives, from what the two sides pass;
+    /// `swap` says that the first to be emitted is the else side.
+    fn merge(
+        &mut self,
+        head: Block,
+        cond: Val,
+        [(a, first), (b, second)]: [(Val, &Side); 2],
+        swap: bool,
+    ) -> Val {
         if a == b || self.equal_constants(a, b) {
             return a;
         }
-        // The then side stands before the else side, so its values are at hand
-        // there; the other way round only what both sides started with.
-        let early = !self.in_items(b, otherwise);
-        if self.use_as_else(b, otherwise, a) {
+        // The first side's values are at hand in the second; the other way
+        // round only what both sides started with.
+        let early = !self.in_items(b, second);
+        if self.use_as_else(b, second, a) {
             return b;
         }
-        if early && self.use_as_else(a, then, b) {
+        if early && self.use_as_else(a, first, b) {
             return a;
         }
         if self.guard_is_cheaper() {
-            if self.guard_bare(b, otherwise, a) {
+            if self.guard_bare(b, second, a) {
                 return b;
             }
-            if early && self.guard_bare(a, then, b) {
+            if early && self.guard_bare(a, first, b) {
                 return a;
             }
         }
-        let val = self.push(What::Select(cond, a, b), head);
+        let (then, otherwise) = if swap { (b, a) } else { (a, b) };
+        let val = self.push(What::Select(cond, then, otherwise), head);
         if [cond, a, b].iter().any(|&v| self.is_tainted(v)) {
             self.tainted.insert(val);
         }
@@ -505,7 +611,7 @@ impl Planner<'_> {
     fn definition(&self, v: Val, side: &Side) -> Option<(usize, Inst, Option<PlanGuard>)> {
         let Val::Old(old) = v else { return None };
         let &(at, class) = self.home.get(&old)?;
-        match self.items[at].what {
+        match self.items[at].0 {
             What::Inst(inst, guard)
                 if class == side.class && self.cx.func.inst(inst).guard.is_none() =>
             {
@@ -526,7 +632,7 @@ impl Planner<'_> {
         if !own || guard.otherwise.is_some_and(|v| v != other) {
             return false;
         }
-        self.items[at].what = What::Inst(
+        self.items[at].0 = What::Inst(
             inst,
             Some(PlanGuard {
                 otherwise: Some(other),
@@ -555,7 +661,7 @@ impl Planner<'_> {
         if self.is_tainted(cond.val) || (parent.is_some() && self.is_tainted(other)) {
             return false;
         }
-        self.items[at].what = What::Inst(
+        self.items[at].0 = What::Inst(
             inst,
             Some(PlanGuard {
                 pred: cond,

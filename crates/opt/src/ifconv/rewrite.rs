@@ -3,8 +3,8 @@
 
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{
-    Block, BlockCall, Function, Guard, Imm, Inst, InstData, MemFlags, Origin, Terminator, Type,
-    Value,
+    Block, BlockCall, Function, Guard, Imm, Inst, InstData, MemFlags, Opcode, Origin, Terminator,
+    Type, Value,
 };
 
 use super::plan::{Plan, PlanGuard, Val, What};
@@ -84,8 +84,22 @@ fn emit(func: &mut Function, plan: &Plan, renames: &mut Renames, emitted: &mut E
             What::Select(c, a, b) => {
                 let args = [value(c), value(a), value(b)];
                 let ty = func.ty(args[1]);
-                let data = InstData::new(warpfold_ir::Opcode::Select, ty, &args, Imm::None);
+                let data = InstData::new(Opcode::Select, ty, &args, Imm::None);
                 func.make_inst(data.at(origin))
+            }
+            What::Leave(block, lanes) => {
+                let (op, imm) = match *func.term(block) {
+                    Terminator::Trap(code) => (Opcode::TrapIf, Imm::Trap(code)),
+                    _ => (Opcode::Exit, Imm::None),
+                };
+                let guard = Guard {
+                    pred: value(lanes.val),
+                    negated: lanes.negated,
+                    otherwise: None,
+                };
+                let place = func.block(block).origin;
+                let data = InstData::new(op, Type::I32, &[], imm).guarded(guard);
+                func.make_inst(data.at(place))
             }
         };
         func.block_mut(into).insts.push(inst);

@@ -1,0 +1,270 @@
+//! What CLIF has no opcode for: the SIMT intrinsics, written as calls to
+//! imported functions with fixed names.
+//!
+//! ```text
+//! fn0 = %tid_x() -> i32
+//! fn1 = %ballot(i8) -> i32
+//! ```
+//!
+//! [`INTRINSICS`] is the one table of them. Checking a declaration, lowering
+//! a call and the page of the book ([`intrinsics_page`]) all read it. The
+//! names are matched exactly; a signature must be the stated one (calling
+//! convention and extension attributes do not matter).
+
+use std::fmt::Write;
+
+use cranelift_codegen::ir::{self as clif, types};
+use warpfold_ir::Opcode;
+
+/// What a parameter or result of an intrinsic must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// `i8`, a truth value: any nonzero number is true; results are 0 or 1.
+    Truth,
+    /// `i32`.
+    I32,
+    /// The integer as wide as a pointer.
+    Pointer,
+    /// Any scalar integer or float; the same wherever it stands in a signature.
+    Any,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Intrinsic {
+    /// The imported function's name, without the `%`.
+    pub name: &'static str,
+    /// Its parameters.
+    pub params: &'static [Slot],
+    /// Its result, if it has one.
+    pub result: Option<Slot>,
+    /// The instruction that a call becomes. Its doc line is the meaning.
+    pub opcode: Opcode,
+}
+
+macro_rules! intrinsics {
+    ($($name:ident ($($param:ident),*) $(-> $result:ident)? = $op:ident;)*) => {
+        /// Every intrinsic.
+        pub static INTRINSICS: &[Intrinsic] = &[$(Intrinsic {
+            name: stringify!($name),
+            params: &[$(Slot::$param),*],
+            result: intrinsics!(@ $($result)?),
+            opcode: Opcode::$op,
+        }),*];
+    };
+    (@) => { None };
+    (@ $result:ident) => { Some(Slot::$result) };
+}
+
+intrinsics! {
+    lane_id() -> I32 = LaneId;
+    warp_id() -> I32 = WarpId;
+    tid_x() -> I32 = TidX;
+    tid_y() -> I32 = TidY;
+    tid_z() -> I32 = TidZ;
+    ctaid_x() -> I32 = CtaidX;
+    ctaid_y() -> I32 = CtaidY;
+    ctaid_z() -> I32 = CtaidZ;
+    ntid_x() -> I32 = NtidX;
+    ntid_y() -> I32 = NtidY;
+    ntid_z() -> I32 = NtidZ;
+    nctaid_x() -> I32 = NctaidX;
+    nctaid_y() -> I32 = NctaidY;
+    nctaid_z() -> I32 = NctaidZ;
+    ballot(Truth) -> I32 = Ballot;
+    vote_any(Truth) -> Truth = VoteAny;
+    vote_all(Truth) -> Truth = VoteAll;
+    shfl_idx(Any, I32) -> Any = ShflIdx;
+    shfl_up(Any, I32) -> Any = ShflUp;
+    shfl_down(Any, I32) -> Any = ShflDown;
+    shfl_bfly(Any, I32) -> Any = ShflBfly;
+    read_first(Any) -> Any = ReadFirst;
+    active_mask() -> I32 = ActiveMask;
+    barrier() = Barrier;
+    warp_sync() = WarpSync;
+    shared_base() -> Pointer = SharedBase;
+}
+
+impl Intrinsic {
+    /// The row called `name`.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        INTRINSICS.iter().find(|i| i.name == name)
+    }
+
+    /// The signature as text, `T` standing for any scalar number type.
+    pub fn signature(&self, pointer: clif::Type) -> String {
+        self.render(&|slot| match slot {
+            Slot::Truth => "i8".into(),
+            Slot::I32 => "i32".into(),
+            Slot::Pointer => pointer.to_string(),
+            Slot::Any => "T".into(),
+        })
+    }
+
+    fn render(&self, slot: &dyn Fn(Slot) -> String) -> String {
+        let params: Vec<_> = self.params.iter().map(|&p| slot(p)).collect();
+        let mut text = format!("({})", params.join(", "));
+        if let Some(result) = self.result {
+            text += " -> ";
+            text += &slot(result);
+        }
+        text
+    }
+
+    /// Whether `sig` is this intrinsic's signature.
+    pub fn accepts(&self, sig: &clif::Signature, pointer: clif::Type) -> bool {
+        let mut any = None;
+        let mut fits = |slot: Slot, param: &clif::AbiParam| {
+            let ty = param.value_type;
+            let fits = match slot {
+                Slot::Truth => ty == types::I8,
+                Slot::I32 => ty == types::I32,
+                Slot::Pointer => ty == pointer,
+                Slot::Any => crate::opmap::lane_type(ty).is_ok() && *any.get_or_insert(ty) == ty,
+            };
+            fits && param.purpose == clif::ArgumentPurpose::Normal
+        };
+        sig.params.len() == self.params.len()
+            && sig.returns.len() == usize::from(self.result.is_some())
+            && self
+                .params
+                .iter()
+                .zip(&sig.params)
+                .all(|(&s, p)| fits(s, p))
+            && self
+                .result
+                .iter()
+                .zip(&sig.returns)
+                .all(|(&s, p)| fits(s, p))
+    }
+}
+
+/// The intrinsics' names closest to `name`, best first, at most three: those
+/// it is part of (or that are part of it), and those a few typing errors away.
+pub fn near(name: &str) -> Vec<&'static str> {
+    let mut ranked: Vec<(usize, &'static str)> = INTRINSICS
+        .iter()
+        .filter_map(|i| {
+            let part = name.len() >= 3 && (i.name.contains(name) || name.contains(i.name));
+            let distance = if part { 1 } else { edit_distance(name, i.name) };
+            (distance <= (i.name.len() + 1) / 3).then_some((distance, i.name))
+        })
+        .collect();
+    ranked.sort_by_key(|&(distance, _)| distance);
+    ranked.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// Levenshtein distance, of names short enough to be worth it.
+fn edit_distance(a: &str, b: &str) -> usize {
+    if a.len() > 64 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(!x.eq_ignore_ascii_case(&y));
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The page of the book: every intrinsic with signature and meaning.
+pub fn intrinsics_page() -> String {
+    let mut page = String::from(
+        "# SIMT intrinsics in CLIF\n\n\
+         This page is rendered from the table in `crates/clif/src/intrinsics.rs`; after a change there,\n\
+         `BLESS=1 cargo test -p warpfold-clif` writes it anew.\n\n\
+         CLIF has no opcodes for what a lane can ask of its warp, block and grid. They are calls to\n\
+         imported functions with the names below, declared in the function's preamble:\n\n\
+         ```text\n\
+         function %kernel(i64) {\n    \
+             fn0 = %lane_id() -> i32\n    \
+             fn1 = %ballot(i8) -> i32\n\
+         block0(v0: i64):\n    \
+             v1 = call fn0()\n    \
+             ...\n\
+         ```\n\n\
+         `T` is any scalar type, `i8` to `i128`, `f32` or `f64`: one declaration for each type used.\n\
+         An `i8` is a truth value: any nonzero number is true, results are 0 or 1. `ptr` is `i64`,\n\
+         or `i32` where the target's pointers have 32 bits. *Participating* lanes are those that\n\
+         execute the call together.\n\n\
+         | intrinsic | instruction | meaning |\n\
+         |---|---|---|\n",
+    );
+    for i in INTRINSICS {
+        let signature = i.render(&|slot| {
+            match slot {
+                Slot::Truth => "i8",
+                Slot::I32 => "i32",
+                Slot::Pointer => "ptr",
+                Slot::Any => "T",
+            }
+            .into()
+        });
+        let info = i.opcode.info();
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            page,
+            "| `%{}{signature}` | `{}` | {} |",
+            i.name, info.mnemonic, info.doc
+        );
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold_ir::{Operand, ResultType};
+
+    /// The table's slots agree with the shape of the opcode they become.
+    #[test]
+    fn rows_fit_their_opcodes() {
+        for i in INTRINSICS {
+            let shape = i.opcode.shape();
+            let pred = shape.types().only() == Some(warpfold_ir::Type::Pred);
+            let expected: Vec<Slot> = shape
+                .operands()
+                .iter()
+                .map(|o| match o {
+                    Operand::Same if pred => Slot::Truth,
+                    Operand::Same => Slot::Any,
+                    Operand::Pred => Slot::Truth,
+                    Operand::I32 => Slot::I32,
+                    other => panic!("{}: {other:?}", i.name),
+                })
+                .collect();
+            assert_eq!(i.params, expected, "{}", i.name);
+            let result = match (shape.result(), shape.types().only()) {
+                (ResultType::None, _) => None,
+                (_, Some(warpfold_ir::Type::Pred)) => Some(Slot::Truth),
+                (_, Some(_)) => Some(Slot::I32),
+                _ if i.opcode == Opcode::SharedBase => Some(Slot::Pointer),
+                _ => Some(Slot::Any),
+            };
+            assert_eq!(i.result, result, "{}", i.name);
+        }
+    }
+
+    #[test]
+    fn names_are_distinct() {
+        let mut names: Vec<_> = INTRINSICS.iter().map(|i| i.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), INTRINSICS.len());
+    }
+
+    #[test]
+    fn near_names() {
+        assert_eq!(near("laneid"), ["lane_id"]);
+        assert_eq!(near("shuffle_idx"), ["shfl_idx"]);
+        assert_eq!(near("shfl"), ["shfl_idx", "shfl_up", "shfl_down"]);
+        assert_eq!(near("Ballot"), ["ballot"]);
+        assert!(near("memcpy").is_empty());
+        assert!(near(&"x".repeat(1000)).is_empty());
+    }
+}

@@ -1,0 +1,224 @@
+//! What is refused: opcodes, types, memory flags, calls. Collected over the
+//! whole function before anything is lowered, so that all of it is reported.
+
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::entities::AnyEntity;
+use cranelift_codegen::ir::{ArgumentPurpose, InstructionData, Opcode};
+use hashbrown::HashSet;
+
+use super::{ReadOptions, Source};
+use crate::error::ClifError;
+use crate::intrinsics::{Intrinsic, near};
+use crate::opmap::{self, Rule, lane_type, rule};
+
+/// The most local memory a lane can have, in bytes: 512 KiB, as on every GPU
+/// that CUDA supports (CUDA C++ Programming Guide, "Technical Specifications
+/// per Compute Capability").
+pub const MAX_LOCAL: u64 = 512 * 1024;
+
+/// Everything in the reachable `blocks` that cannot be lowered.
+pub fn check(
+    source: &Source<'_>,
+    blocks: &[clif::Block],
+    pointer: clif::Type,
+    opts: &ReadOptions,
+) -> Vec<ClifError> {
+    let mut check = Check {
+        source,
+        pointer,
+        opts,
+        reported: HashSet::new(),
+        errors: Vec::new(),
+    };
+    check.signature();
+    check.local_memory();
+    for &b in blocks {
+        for &param in source.func.dfg.block_params(b) {
+            let ty = source.func.dfg.value_type(param);
+            if let Err(why) = lane_type(ty) {
+                let message = format!("the parameter {param} of {b} has type {ty}: {why}");
+                check.errors.push(source.error(b.into(), None, message));
+            }
+        }
+        for inst in source.func.layout.block_insts(b) {
+            if let Err(message) = check.inst(inst) {
+                check.errors.push(source.inst_error(inst, message));
+            }
+        }
+    }
+    check.errors
+}
+
+struct Check<'a> {
+    source: &'a Source<'a>,
+    pointer: clif::Type,
+    opts: &'a ReadOptions,
+    /// Imported functions whose declaration has been reported.
+    reported: HashSet<clif::FuncRef>,
+    errors: Vec<ClifError>,
+}
+
+impl Check<'_> {
+    fn at_function(&mut self, message: String) {
+        let error = self.source.error(AnyEntity::Function, None, message);
+        self.errors.push(error);
+    }
+
+    fn signature(&mut self) {
+        let signature = &self.source.func.signature;
+        let params = signature.params.iter().map(|p| ("parameter", p));
+        let returns = signature.returns.iter().map(|p| ("result", p));
+        for (what, param) in params.chain(returns) {
+            if let Err(why) = lane_type(param.value_type) {
+                self.at_function(format!("a {what} has type {}: {why}", param.value_type));
+            }
+            if param.purpose != ArgumentPurpose::Normal {
+                self.at_function(format!(
+                    "a {what} is marked `{}`: a kernel is launched with plain values only",
+                    param.purpose
+                ));
+            }
+        }
+    }
+
+    fn local_memory(&mut self) {
+        let slots = self.source.func.sized_stack_slots.values();
+        let total: u64 = slots.map(|s| u64::from(s.size)).sum();
+        if total > MAX_LOCAL {
+            self.at_function(format!(
+                "the stack slots take {total} bytes; a lane has at most {MAX_LOCAL}"
+            ));
+        }
+    }
+
+    fn inst(&mut self, inst: clif::Inst) -> Result<(), String> {
+        let dfg = &self.source.func.dfg;
+        let op = dfg.insts[inst].opcode();
+        if let Rule::Refused(why) = rule(op) {
+            return Err(format!("`{op}` is not supported: {why}"));
+        }
+        let values = dfg.inst_results(inst).iter().chain(dfg.inst_args(inst));
+        for &v in values {
+            let ty = dfg.value_type(v);
+            if let Err(why) = lane_type(ty) {
+                return Err(format!("`{op}` of {ty} is not supported: {why}"));
+            }
+        }
+        match dfg.insts[inst] {
+            InstructionData::Load { flags, arg, .. } => self.access(inst, flags, arg),
+            InstructionData::Store { flags, args, .. } => self.access(inst, flags, args[1]),
+            InstructionData::StackAddr { stack_slot, .. } => {
+                let data = &self.source.func.sized_stack_slots[stack_slot];
+                if data.size == 0 {
+                    return Err(format!("{stack_slot} is empty and has no address"));
+                }
+                if 1u32.checked_shl(data.align_shift.into()).is_none() {
+                    return Err(format!("the alignment of {stack_slot} is out of range"));
+                }
+                let ty = dfg.value_type(dfg.first_result(inst));
+                self.pointer_type("the result", ty)
+            }
+            InstructionData::Call { func_ref, .. } => self.call(func_ref),
+            _ if is_float_to_int(op)
+                && dfg.value_type(dfg.first_result(inst)) == clif::types::I128 =>
+            {
+                Err(format!(
+                    "`{op}` to i128 is not supported: CLIF's definition and its interpreter disagree about it"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn access(
+        &self,
+        inst: clif::Inst,
+        flags: clif::MemFlags,
+        address: clif::Value,
+    ) -> Result<(), String> {
+        let dfg = &self.source.func.dfg;
+        let op = dfg.insts[inst].opcode();
+        self.pointer_type("the address", dfg.value_type(address))?;
+        opmap::mem_flags(dfg.mem_flags[flags], access_bytes(self.source.func, inst))
+            .map(|_| ())
+            .map_err(|why| format!("`{op}` with these flags is not supported: {why}"))
+    }
+
+    fn pointer_type(&self, what: &str, ty: clif::Type) -> Result<(), String> {
+        if ty == self.pointer {
+            return Ok(());
+        }
+        Err(format!(
+            "{what} is {ty}, but pointers are {} on {}",
+            self.pointer, self.opts.triple
+        ))
+    }
+
+    fn call(&mut self, func: clif::FuncRef) -> Result<(), String> {
+        let data = &self.source.func.dfg.ext_funcs[func];
+        let name = match &data.name {
+            clif::ExternalName::TestCase(name) => String::from_utf8_lossy(name.raw()).into_owned(),
+            other => {
+                let params = Some(&self.source.func.params);
+                return Err(format!(
+                    "`call` of {}: only intrinsics are called so far, and none has such a name",
+                    other.display(params)
+                ));
+            }
+        };
+        let Some(intrinsic) = Intrinsic::find(&name) else {
+            let names: Vec<_> = near(&name).iter().map(|n| format!("%{n}")).collect();
+            let hint = match names.as_slice() {
+                [] => "only intrinsics are called so far, and it is none".to_string(),
+                [one] => format!("there is no such intrinsic; did you mean {one}?"),
+                more => format!("there is no such intrinsic; near are {}", more.join(", ")),
+            };
+            return Err(format!("`call` of %{name}: {hint}"));
+        };
+        let signature = &self.source.func.dfg.signatures[data.signature];
+        if intrinsic.accepts(signature, self.pointer) || !self.reported.insert(func) {
+            return Ok(());
+        }
+        Err(format!(
+            "%{name} is declared as {}; its signature is {}",
+            types_of(signature),
+            intrinsic.signature(self.pointer)
+        ))
+    }
+}
+
+fn is_float_to_int(op: Opcode) -> bool {
+    matches!(
+        op,
+        Opcode::FcvtToUint | Opcode::FcvtToSint | Opcode::FcvtToUintSat | Opcode::FcvtToSintSat
+    )
+}
+
+/// The bytes a load or store moves.
+pub fn access_bytes(func: &clif::Function, inst: clif::Inst) -> u32 {
+    let dfg = &func.dfg;
+    match dfg.insts[inst].opcode() {
+        Opcode::Uload8 | Opcode::Sload8 | Opcode::Istore8 => 1,
+        Opcode::Uload16 | Opcode::Sload16 | Opcode::Istore16 => 2,
+        Opcode::Uload32 | Opcode::Sload32 | Opcode::Istore32 => 4,
+        _ => {
+            let value = dfg
+                .inst_results(inst)
+                .first()
+                .or(dfg.inst_args(inst).first());
+            value.map_or(0, |&v| dfg.value_type(v).bytes())
+        }
+    }
+}
+
+/// A signature's types, without what only an ABI looks at.
+fn types_of(signature: &clif::Signature) -> String {
+    let list = |params: &[clif::AbiParam]| {
+        let types: Vec<_> = params.iter().map(|p| p.value_type.to_string()).collect();
+        types.join(", ")
+    };
+    match signature.returns.as_slice() {
+        [] => format!("({})", list(&signature.params)),
+        returns => format!("({}) -> {}", list(&signature.params), list(returns)),
+    }
+}

@@ -1,0 +1,180 @@
+//! From a verified CLIF function to the SIMT IR.
+//!
+//! **Problem.** The two are close: SSA with block parameters, mostly the same
+//! opcodes. They differ in truth values (CLIF: 8-bit integers; here: `pred`,
+//! see [`truth`]), in numbering, and in what CLIF can say that a lane cannot
+//! do ([`check`] refuses it).
+//!
+//! **Method.** Verify with Cranelift's verifier; collect refusals over all
+//! reachable instructions; then lower block by block. A block is lowered after
+//! its immediate dominator, so every definition is met before its uses; among
+//! the blocks that are ready the first in layout goes first, so values are
+//! numbered in layout order wherever that order respects dominance.
+//!
+//! **Invariants.** Blocks keep their numbers and their relative layout order
+//! (which decides where lanes join). Each instruction carries the CLIF
+//! instruction it came from; a terminator likewise. `select_spectre_guard`
+//! becomes a select and no branch is ever made of it.
+//!
+//! It does not optimise: what folds away (`not` into a branch, equal targets)
+//! is left to the clean-up, except that integer forms of truth values and 0/1
+//! constants that nothing uses are not left standing.
+
+mod check;
+mod inst;
+mod source;
+mod term;
+mod truth;
+mod values;
+mod wide;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::flowgraph::ControlFlowGraph;
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::entities::AnyEntity;
+use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
+use cranelift_codegen::settings;
+use cranelift_codegen::verify_function;
+use target_lexicon::{PointerWidth, Triple};
+use warpfold_ir::{Function, Origin};
+
+use crate::error::ClifError;
+pub(crate) use source::Lines;
+use source::{NoText, Source};
+use values::Lowering;
+
+/// What reading and lowering depend on beside the input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// The target, which fixes the width of pointers: 32 or 64 bits.
+    pub triple: Triple,
+}
+
+impl Default for ReadOptions {
+    /// 64-bit pointers.
+    fn default() -> Self {
+        Self {
+            triple: crate::read::default_triple(),
+        }
+    }
+}
+
+impl ReadOptions {
+    /// What cranelift-frontend asks about the target when a function is
+    /// finished (`FunctionBuilder::finalize`).
+    pub fn frontend_config(&self) -> TargetFrontendConfig {
+        TargetFrontendConfig {
+            default_call_conv: CallConv::Fast,
+            pointer_width: self.triple.pointer_width().unwrap_or(PointerWidth::U64),
+            page_size_align_log2: 12,
+        }
+    }
+
+    /// The type of an address, or why there is none.
+    fn pointer(&self) -> Result<clif::Type, String> {
+        match self.triple.pointer_width() {
+            Ok(PointerWidth::U32) => Ok(clif::types::I32),
+            Ok(PointerWidth::U64) => Ok(clif::types::I64),
+            _ => Err(format!(
+                "the target {} has neither 32-bit nor 64-bit pointers",
+                self.triple
+            )),
+        }
+    }
+}
+
+/// A conditional branch of the CLIF function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourceBranch {
+    /// Its instruction number and line; the lowered terminator has the same.
+    pub origin: Origin,
+    /// `brif` or `br_table`.
+    pub opcode: &'static str,
+    /// The number of the CLIF block that it ends, which is the IR block's.
+    pub block: u32,
+    /// The definition of the value it decides on, as CLIF text; of a block
+    /// parameter its name and block.
+    pub condition: String,
+    /// Whether no path from the entry leads to it. The lowered function has no
+    /// such branch.
+    pub unreachable: bool,
+}
+
+/// A lowered function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lowered {
+    /// The function; its parameters are uniform until the launch says
+    /// otherwise.
+    pub func: Function,
+    /// Every `brif` and `br_table` of the CLIF function, in layout order.
+    pub branches: Vec<SourceBranch>,
+    /// The line of the function's `function`, 0 when there was no text.
+    pub line: u32,
+}
+
+/// Verifies and lowers a function that was built in memory. Origins have line
+/// 0 and CLIF's instruction numbers.
+///
+/// # Errors
+/// What Cranelift's verifier finds, else every place that is not supported.
+pub fn lower(func: &clif::Function, opts: &ReadOptions) -> Result<Lowered, Vec<ClifError>> {
+    lower_at(func, opts, &NoText)
+}
+
+pub(crate) fn lower_at(
+    func: &clif::Function,
+    opts: &ReadOptions,
+    lines: &dyn Lines,
+) -> Result<Lowered, Vec<ClifError>> {
+    let source = Source::new(func, lines);
+    let pointer = opts
+        .pointer()
+        .map_err(|message| vec![source.error(AnyEntity::Function, None, message)])?;
+    source.whole().map_err(|error| vec![error])?;
+    let flags = settings::Flags::new(settings::builder());
+    verify_function(func, &flags).map_err(|errors| source.verifier_errors(&errors.0))?;
+    let cfg = ControlFlowGraph::with_function(func);
+    let domtree = DominatorTree::with_function(func, &cfg);
+    let blocks: Vec<clif::Block> = func
+        .layout
+        .blocks()
+        .filter(|&b| domtree.is_reachable(b))
+        .collect();
+    let errors = check::check(&source, &blocks, pointer, opts);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut lowering = Lowering::new(&source, &blocks)?;
+    for b in dominance_order(&blocks, &domtree) {
+        lowering.block(b)?;
+    }
+    Ok(Lowered {
+        func: lowering.finish(),
+        branches: source.branches(&domtree),
+        line: lines.place(AnyEntity::Function, None).0,
+    })
+}
+
+/// `blocks`, each after its immediate dominator, by layout where that leaves
+/// a choice.
+fn dominance_order(blocks: &[clif::Block], domtree: &DominatorTree) -> Vec<clif::Block> {
+    let mut children: SecondaryMap<clif::Block, Vec<usize>> = SecondaryMap::new();
+    let mut ready = BinaryHeap::new();
+    for (position, &b) in blocks.iter().enumerate() {
+        match domtree.idom(b) {
+            Some(parent) => children[parent].push(position),
+            None => ready.push(Reverse(position)),
+        }
+    }
+    let mut order = Vec::with_capacity(blocks.len());
+    while let Some(Reverse(position)) = ready.pop() {
+        let b = blocks[position];
+        order.push(b);
+        ready.extend(children[b].iter().copied().map(Reverse));
+    }
+    order
+}

@@ -1,0 +1,173 @@
+//! The function being read: its names, places and branches, and errors about
+//! them.
+
+use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::entities::AnyEntity;
+use cranelift_codegen::verifier::VerifierError;
+use warpfold_ir::Origin;
+
+use super::SourceBranch;
+use crate::error::ClifError;
+
+/// Where the parts of a function stand in the text.
+pub(crate) trait Lines {
+    /// Line and column of an entity, or of `word` on the entity's line.
+    fn place(&self, entity: AnyEntity, word: Option<&str>) -> (u32, u32);
+    /// The line of an instruction.
+    fn line(&self, inst: clif::Inst) -> u32;
+}
+
+/// A function that has no text.
+pub(super) struct NoText;
+
+impl Lines for NoText {
+    fn place(&self, _: AnyEntity, _: Option<&str>) -> (u32, u32) {
+        (0, 0)
+    }
+    fn line(&self, _: clif::Inst) -> u32 {
+        0
+    }
+}
+
+/// The function being read, for messages and origins.
+pub(super) struct Source<'a> {
+    pub func: &'a clif::Function,
+    lines: &'a dyn Lines,
+    pub name: String,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(func: &'a clif::Function, lines: &'a dyn Lines) -> Self {
+        Self {
+            func,
+            lines,
+            name: name_of(&func.name),
+        }
+    }
+
+    pub fn error(&self, at: AnyEntity, word: Option<&str>, message: String) -> ClifError {
+        let (line, column) = self.lines.place(at, word);
+        ClifError {
+            line,
+            column,
+            function: self.name.clone(),
+            message,
+        }
+    }
+
+    /// Checks what Cranelift's verifier takes for granted.
+    pub fn whole(&self) -> Result<(), ClifError> {
+        let Some(entry) = self.func.layout.entry_block() else {
+            let message = "the function has no blocks".to_string();
+            return Err(self.error(AnyEntity::Function, None, message));
+        };
+        let params = self.func.dfg.num_block_params(entry);
+        let expected = self.func.signature.params.len();
+        if params != expected {
+            let message =
+                format!("{entry} has {params} parameters, but the function's signature {expected}");
+            return Err(self.error(entry.into(), None, message));
+        }
+        for (gv, data) in self.func.global_values.iter() {
+            let base = match *data {
+                clif::GlobalValueData::Load { base, .. }
+                | clif::GlobalValueData::IAddImm { base, .. } => base,
+                _ => continue,
+            };
+            if !self.func.global_values.is_valid(base) {
+                let message = format!("{gv} is based on {base}, which is not declared");
+                return Err(self.error(gv.into(), None, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error about an instruction, at its opcode. Without text the
+    /// instruction itself is shown.
+    pub fn inst_error(&self, inst: clif::Inst, message: String) -> ClifError {
+        let opcode = self.func.dfg.insts[inst].opcode().to_string();
+        let mut error = self.error(inst.into(), Some(&opcode), message);
+        if error.line == 0 {
+            error.message = format!("{}: {}", self.text(inst), error.message);
+        }
+        error
+    }
+
+    pub fn verifier_errors(&self, errors: &[VerifierError]) -> Vec<ClifError> {
+        let mut all: Vec<ClifError> = errors
+            .iter()
+            .map(|e| {
+                let message = match (&e.context, e.location) {
+                    (Some(context), _) => format!("{}: {}", without_comment(context), e.message),
+                    (None, AnyEntity::Function) => e.message.clone(),
+                    (None, AnyEntity::Inst(inst)) => format!("{}: {}", self.text(inst), e.message),
+                    (None, place) => format!("{place}: {}", e.message),
+                };
+                self.error(e.location, None, message)
+            })
+            .collect();
+        all.dedup();
+        all
+    }
+
+    pub fn origin(&self, inst: clif::Inst) -> Origin {
+        Origin::new(inst.as_u32(), self.lines.line(inst))
+    }
+
+    /// The instruction as text, without the comments that CLIF's printer adds.
+    pub fn text(&self, inst: clif::Inst) -> String {
+        without_comment(&self.func.dfg.display_inst(inst).to_string()).to_string()
+    }
+
+    pub fn branches(&self, domtree: &DominatorTree) -> Vec<SourceBranch> {
+        let dfg = &self.func.dfg;
+        let mut branches = Vec::new();
+        for b in self.func.layout.blocks() {
+            let Some(inst) = self.func.layout.last_inst(b) else {
+                continue;
+            };
+            let opcode = match dfg.insts[inst].opcode() {
+                clif::Opcode::Brif => "brif",
+                clif::Opcode::BrTable => "br_table",
+                _ => continue,
+            };
+            let Some(&condition) = dfg.inst_args(inst).first() else {
+                continue;
+            };
+            let condition = dfg.resolve_aliases(condition);
+            branches.push(SourceBranch {
+                origin: self.origin(inst),
+                opcode,
+                block: b.as_u32(),
+                condition: match dfg.value_def(condition) {
+                    clif::ValueDef::Result(inst, _) => self.text(inst),
+                    clif::ValueDef::Param(block, _) => format!("{condition} of {block}"),
+                    clif::ValueDef::Union(..) => condition.to_string(),
+                },
+                unreachable: !domtree.is_reachable(b),
+            });
+        }
+        branches
+    }
+}
+
+/// An instruction's text without the values of constants that CLIF's printer
+/// adds to it.
+fn without_comment(text: &str) -> &str {
+    let end = text.find(';').unwrap_or(text.len());
+    text[..end].trim_end()
+}
+
+/// The function's name as an IR name: letters, digits and `_`.
+fn name_of(name: &clif::UserFuncName) -> String {
+    let text = match name {
+        clif::UserFuncName::User(user) => user.to_string(),
+        clif::UserFuncName::Testcase(name) => String::from_utf8_lossy(name.raw()).into_owned(),
+    };
+    let name: String = text
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    if name.is_empty() { "_".into() } else { name }
+}

@@ -1,0 +1,237 @@
+//! The state of lowering one function, and the two forms of its values.
+//!
+//! A CLIF value has a form made where it is defined, a number or a predicate.
+//! The other form is made on demand, once in each block that asks for it, or
+//! where the block of the definition itself asks, once for everything after.
+
+use cranelift_codegen::entity::{EntityRef, SecondaryMap};
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::entities::AnyEntity;
+use hashbrown::{HashMap, HashSet};
+use warpfold_ir::{
+    Block, Function, Imm, InstData, IntCC, Opcode, Origin, Param, Slot, SlotData, Terminator,
+    TrapCode, Type, Value,
+};
+
+use super::source::Source;
+use super::truth::Truths;
+use crate::error::ClifError;
+use crate::opmap;
+
+/// Which form of a truth value an instruction made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Form {
+    Number,
+    Pred,
+}
+
+/// The lowering of one function.
+pub(super) struct Lowering<'a> {
+    pub source: &'a Source<'a>,
+    pub truths: Truths,
+    pub out: Function,
+    layout: Vec<Block>,
+    pub slots: SecondaryMap<clif::StackSlot, Option<Slot>>,
+    /// The values made where their CLIF values are defined.
+    pub numbers: SecondaryMap<clif::Value, Option<Value>>,
+    pub preds: SecondaryMap<clif::Value, Option<Value>>,
+    /// The other forms, made on demand; good for the current block.
+    local: HashMap<(clif::Value, Form), Value>,
+    constants: HashMap<(Type, u128), Value>,
+    /// Instructions to remove again if nothing uses them.
+    pub optional: Vec<Value>,
+    at: clif::Block,
+    pub block: Block,
+    pub origin: Origin,
+}
+
+impl<'a> Lowering<'a> {
+    pub fn new(source: &'a Source<'a>, blocks: &[clif::Block]) -> Result<Self, Vec<ClifError>> {
+        let func = source.func;
+        let entry = blocks.first().copied().unwrap_or(clif::Block::from_u32(0));
+        let mut lowering = Self {
+            source,
+            truths: Truths::new(func, blocks),
+            out: Function::new(source.name.clone()),
+            layout: blocks.iter().map(|b| Block::new(b.index())).collect(),
+            slots: SecondaryMap::new(),
+            numbers: SecondaryMap::new(),
+            preds: SecondaryMap::new(),
+            local: HashMap::new(),
+            constants: HashMap::new(),
+            optional: Vec::new(),
+            at: entry,
+            block: Block::new(entry.index()),
+            origin: Origin::NONE,
+        };
+        for param in &func.signature.params {
+            let ty = lowering.lane_type(param.value_type)?;
+            lowering.out.params.push(Param { ty, varying: false });
+        }
+        for result in &func.signature.returns {
+            let ty = lowering.lane_type(result.value_type)?;
+            lowering.out.results.push(ty);
+        }
+        for (slot, data) in func.sized_stack_slots.iter() {
+            // The reader fills gaps in the numbering with empty slots.
+            if data.size > 0 {
+                lowering.slots[slot] = Some(lowering.out.slots.push(SlotData {
+                    size: data.size,
+                    align: 1u32.checked_shl(data.align_shift.into()).unwrap_or(1),
+                }));
+            }
+        }
+        let numbers = blocks.iter().map(|b| b.index() + 1).max().unwrap_or(0);
+        for _ in 0..numbers {
+            let b = lowering.out.add_block();
+            // Numbers that no reachable block has stand for complete blocks
+            // too, though they are laid out nowhere.
+            let filler = Terminator::Trap(TrapCode::User(1));
+            lowering.out.set_term(b, filler, Origin::NONE);
+        }
+        Ok(lowering)
+    }
+
+    fn lane_type(&self, ty: clif::Type) -> Result<Type, Vec<ClifError>> {
+        opmap::lane_type(ty)
+            .map_err(|why| vec![self.source.error(AnyEntity::Function, None, why.into())])
+    }
+
+    pub fn block(&mut self, b: clif::Block) -> Result<(), Vec<ClifError>> {
+        self.at = b;
+        self.block = Block::new(b.index());
+        self.local.clear();
+        self.constants.clear();
+        self.params(b)
+            .map_err(|message| vec![self.source.error(b.into(), None, message)])?;
+        for inst in self.source.func.layout.block_insts(b) {
+            self.origin = self.source.origin(inst);
+            self.inst(inst)
+                .map_err(|message| vec![self.source.inst_error(inst, message)])?;
+        }
+        Ok(())
+    }
+
+    fn params(&mut self, b: clif::Block) -> Result<(), String> {
+        for &param in self.source.func.dfg.block_params(b) {
+            if self.truths.is_pred(param) {
+                self.preds[param] = Some(self.out.add_param(self.block, Type::Pred));
+            } else {
+                let ty = self.type_of(param)?;
+                self.numbers[param] = Some(self.out.add_param(self.block, ty));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn emit(&mut self, op: Opcode, ty: Type, args: &[Value], imm: Imm) -> Option<Value> {
+        let data = InstData::new(op, ty, args, imm).at(self.origin);
+        self.out.push_inst(self.block, data)
+    }
+
+    /// Emits an instruction with a result.
+    pub fn value(
+        &mut self,
+        op: Opcode,
+        ty: Type,
+        args: &[Value],
+        imm: Imm,
+    ) -> Result<Value, String> {
+        self.emit(op, ty, args, imm)
+            .ok_or_else(|| format!("`{op}` yields no value"))
+    }
+
+    /// A constant, once in a block.
+    pub fn constant(&mut self, ty: Type, bits: u128) -> Result<Value, String> {
+        let bits = bits & ty.mask();
+        if let Some(&v) = self.constants.get(&(ty, bits)) {
+            return Ok(v);
+        }
+        let v = self.value(Opcode::Const, ty, &[], Imm::Bits(bits))?;
+        self.constants.insert((ty, bits), v);
+        Ok(v)
+    }
+
+    pub fn type_of(&self, v: clif::Value) -> Result<Type, String> {
+        opmap::lane_type(self.source.func.dfg.value_type(v)).map_err(str::to_string)
+    }
+
+    /// `v` as a number of its own type. Of a value that lives as a predicate,
+    /// the integer is made here, once in the block; where that is the block of
+    /// the definition it serves everything after it.
+    pub fn number(&mut self, v: clif::Value) -> Result<Value, String> {
+        let v = self.source.func.dfg.resolve_aliases(v);
+        if let Some(number) = self.numbers[v] {
+            return Ok(number);
+        }
+        if let Some(&number) = self.local.get(&(v, Form::Number)) {
+            return Ok(number);
+        }
+        let pred = self.preds[v].ok_or_else(|| format!("{v} has no definition before its use"))?;
+        let number = self.value(Opcode::Bint, self.type_of(v)?, &[pred], Imm::None)?;
+        if self.source.func.dfg.value_def(v).block(self.source.func) == Some(self.at) {
+            self.numbers[v] = Some(number);
+        } else {
+            self.local.insert((v, Form::Number), number);
+        }
+        Ok(number)
+    }
+
+    /// Whether `v` is not 0, as a predicate.
+    pub fn pred(&mut self, v: clif::Value) -> Result<Value, String> {
+        let v = self.source.func.dfg.resolve_aliases(v);
+        if let Some(pred) = self.preds[v] {
+            return Ok(pred);
+        }
+        if let Some(&pred) = self.local.get(&(v, Form::Pred)) {
+            return Ok(pred);
+        }
+        let pred = match self.truths.constant(v) {
+            Some(truth) => self.constant(Type::Pred, truth.into())?,
+            None => {
+                let (ty, number) = (self.type_of(v)?, self.number(v)?);
+                let zero = self.constant(ty, 0)?;
+                let ne = Imm::Icc(IntCC::Ne);
+                self.value(Opcode::Icmp, ty, &[number, zero], ne)?
+            }
+        };
+        self.local.insert((v, Form::Pred), pred);
+        Ok(pred)
+    }
+
+    /// Takes out what was made for uses that did not come.
+    pub fn finish(mut self) -> Function {
+        self.out.layout = self.layout;
+        let mut used: HashSet<Value> = HashSet::new();
+        for &b in &self.out.layout {
+            let block = self.out.block(b);
+            used.extend(block.insts.iter().flat_map(|&i| self.out.inst(i).uses()));
+            used.extend(block.term.iter().flat_map(Terminator::uses));
+        }
+        let unused: HashSet<_> = self
+            .optional
+            .iter()
+            .filter(|v| !used.contains(*v))
+            .filter_map(|&v| self.out.def_inst(v))
+            .collect();
+        for b in self.out.layout.clone() {
+            self.out.block_mut(b).insts.retain(|i| !unused.contains(i));
+        }
+        self.out
+    }
+}
+
+/// The block a value is defined in.
+trait DefBlock {
+    fn block(self, func: &clif::Function) -> Option<clif::Block>;
+}
+
+impl DefBlock for clif::ValueDef {
+    fn block(self, func: &clif::Function) -> Option<clif::Block> {
+        match self {
+            Self::Result(inst, _) => func.layout.inst_block(inst),
+            Self::Param(block, _) => Some(block),
+            Self::Union(..) => None,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! From text to lowered functions.
+//!
+//! [`scan`](crate::scan) cuts the text into functions; each goes through
+//! Cranelift's reader, its verifier, and [`lower`](crate::lower). Every
+//! function's errors are collected, so one reading shows them all (of the
+//! reader's, the first in each function: it stops there).
+
+use cranelift_codegen::ir as clif;
+use cranelift_codegen::ir::entities::AnyEntity;
+use cranelift_reader::{ParseOptions, SourceMap, parse_test};
+use hashbrown::HashMap;
+use target_lexicon::Triple;
+
+use crate::error::ClifError;
+use crate::lex::Place;
+use crate::lower::{self, Lines, Lowered, ReadOptions};
+use crate::scan::{Chunk, scan};
+
+/// The target of a 64-bit machine with no system around it, for
+/// [`ReadOptions::default`].
+pub(crate) fn default_triple() -> Triple {
+    Triple {
+        architecture: target_lexicon::Architecture::Nvptx64,
+        ..Triple::unknown()
+    }
+}
+
+/// Checks that `bytes` are text.
+///
+/// # Errors
+/// The place of the first byte that is not UTF-8.
+pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let good = &bytes[..e.valid_up_to()];
+        let line_start = good.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+        let characters = String::from_utf8_lossy(&good[line_start..]).chars().count();
+        let lines = good.iter().filter(|&&b| b == b'\n').count();
+        ClifError {
+            line: clamp(lines + 1),
+            column: clamp(characters + 1),
+            function: String::new(),
+            message: "the input is no UTF-8 text".into(),
+        }
+    })
+}
+
+/// Reads and lowers every function of `text`.
+///
+/// Lines before the first function may be comments and the `test`, `set`,
+/// `target` and `feature` lines of Cranelift's filetests; these are not looked
+/// at. Function names must be distinct.
+///
+/// # Errors
+/// Everything that is wrong with the text, in order of place.
+pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifError>> {
+    let scanned = scan(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut errors = Vec::new();
+    if let Some((place, message)) = scanned.error {
+        errors.push(located(place, "", message));
+    }
+    let mut lowered: Vec<Lowered> = Vec::new();
+    let mut names: HashMap<String, u32> = HashMap::new();
+    for chunk in &scanned.chunks {
+        match read_chunk(chunk, &lines, opts) {
+            Ok(l) => {
+                if let Some(first) = names.insert(l.func.name.clone(), l.line) {
+                    let message = format!("the name is taken by the function on line {first}");
+                    errors.push(located(chunk.at, &l.func.name, message));
+                }
+                lowered.push(l);
+            }
+            Err(more) => errors.extend(more),
+        }
+    }
+    if errors.is_empty() {
+        Ok(lowered)
+    } else {
+        errors.sort_by_key(|e| (e.line, e.column));
+        Err(errors)
+    }
+}
+
+fn read_chunk(
+    chunk: &Chunk<'_>,
+    lines: &[&str],
+    opts: &ReadOptions,
+) -> Result<Lowered, Vec<ClifError>> {
+    if let Some((place, message)) = &chunk.error {
+        return Err(vec![located(*place, chunk.name, message.clone())]);
+    }
+    let places = TextPlaces {
+        first: chunk.at,
+        lines,
+    };
+    let file = parse_test(chunk.text, ParseOptions::default()).map_err(|e| {
+        let place = places.of_line(e.location.line_number, None);
+        vec![located(place, chunk.name, e.message)]
+    })?;
+    let Some((func, details)) = file.functions.into_iter().next() else {
+        // The chunk begins with `function`, so the reader finds one or fails.
+        return Err(vec![located(chunk.at, chunk.name, "no function".into())]);
+    };
+    lower::lower_at(
+        &func,
+        opts,
+        &TextLines {
+            places,
+            map: &details.map,
+        },
+    )
+}
+
+fn located(place: Place, function: &str, message: String) -> ClifError {
+    ClifError {
+        line: place.line,
+        column: place.column,
+        function: function.to_string(),
+        message,
+    }
+}
+
+fn clamp(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Turns the reader's line numbers, which count from the chunk's first line,
+/// into places of the whole text.
+struct TextPlaces<'a> {
+    first: Place,
+    lines: &'a [&'a str],
+}
+
+impl TextPlaces<'_> {
+    /// The place of `word` on the chunk's line number `line` (from 1), or of
+    /// the line's first word.
+    fn of_line(&self, line: usize, word: Option<&str>) -> Place {
+        let line = line.max(1) - 1 + self.first.line as usize;
+        let text = self.lines.get(line - 1).copied().unwrap_or_default();
+        let start = if line == self.first.line as usize {
+            byte_of_column(text, self.first.column)
+        } else {
+            text.len() - text.trim_start().len()
+        };
+        let at = word
+            .and_then(|w| find_word(&text[start..], w))
+            .map_or(start, |i| start + i);
+        Place {
+            line: clamp(line),
+            column: clamp(text[..at].chars().count() + 1),
+        }
+    }
+}
+
+fn byte_of_column(text: &str, column: u32) -> usize {
+    text.char_indices()
+        .nth(column.max(1) as usize - 1)
+        .map_or(text.len(), |(i, _)| i)
+}
+
+/// The first place in `text` where `word` stands by itself.
+fn find_word(text: &str, word: &str) -> Option<usize> {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '%';
+    text.match_indices(word)
+        .map(|(i, _)| i)
+        .find(|&i| !text[..i].ends_with(part) && !text[i + word.len()..].starts_with(part))
+}
+
+/// The places of a parsed function's entities.
+struct TextLines<'a> {
+    places: TextPlaces<'a>,
+    map: &'a SourceMap,
+}
+
+impl Lines for TextLines<'_> {
+    fn place(&self, entity: AnyEntity, word: Option<&str>) -> (u32, u32) {
+        let place = match entity {
+            AnyEntity::Function => self.places.first,
+            _ => match self.map.location(entity) {
+                Some(location) => self.places.of_line(location.line_number, word),
+                None => self.places.first,
+            },
+        };
+        (place.line, place.column)
+    }
+
+    fn line(&self, inst: clif::Inst) -> u32 {
+        let first = self.places.first.line;
+        self.map.location(inst.into()).map_or(first, |l| {
+            first.saturating_add(clamp(l.line_number.saturating_sub(1)))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text() {
+        assert_eq!(text_of(b"a\n").expect("text"), "a\n");
+        let e = text_of("é\nxé\u{fffd}".as_bytes().split_last().expect("bytes").1)
+            .expect_err("truncated");
+        assert_eq!(e.to_string(), "2:3: the input is no UTF-8 text");
+        assert_eq!(
+            text_of(b"\xff").expect_err("no text").to_string(),
+            "1:1: the input is no UTF-8 text"
+        );
+    }
+
+    #[test]
+    fn words() {
+        assert_eq!(find_word("v1 = iadd_x iadd v2", "iadd"), Some(12));
+        assert_eq!(find_word("v1 = iadd.i32", "iadd"), Some(5));
+        assert_eq!(find_word("%iadd", "iadd"), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! What is refused: the place, the opcode and the reason, all at once.
+
+mod common;
+
+use common::{bad, straight};
+
+const VECTOR: &str = "a lane holds scalars only; the vector is the warp";
+
+/// The errors of one-block code; the instructions start on line 3.
+fn errors(types: &str, body: &str) -> Vec<String> {
+    bad(&straight(types, body))
+}
+
+#[test]
+fn opcodes() {
+    let atomic = "atomic memory accesses are not supported";
+    assert_eq!(
+        errors(
+            "i64 i32",
+            "v2 = atomic_rmw.i32 add v0, v1; v3 = iadd v1, v1; v4 = atomic_cas v0, v1, v1; \
+             v5 = atomic_load.i32 v0; atomic_store v1, v0; fence; debugtrap"
+        ),
+        [
+            format!("3:10: %f: `atomic_rmw` is not supported: {atomic}"),
+            format!("5:10: %f: `atomic_cas` is not supported: {atomic}"),
+            format!("6:10: %f: `atomic_load` is not supported: {atomic}"),
+            format!("7:5: %f: `atomic_store` is not supported: {atomic}"),
+            "8:5: %f: `fence` is not supported: memory fences are not supported; \
+             `%barrier` orders a block's accesses"
+                .into(),
+            "9:5: %f: `debugtrap` is not supported: there is no debugger to trap into; use `trap`"
+                .into(),
+        ]
+    );
+    assert_eq!(
+        errors("i64", "v1 = get_stack_pointer.i64"),
+        [
+            "3:10: %f: `get_stack_pointer` is not supported: a lane has no machine registers or stack frame to look at"
+        ]
+    );
+    assert_eq!(
+        errors("i8 i8 i8", "v3, v4 = sadd_overflow_cin v0, v1, v2"),
+        [
+            "3:14: %f: `sadd_overflow_cin` is not supported: CLIF leaves open what it yields when two signed \
+          overflows cancel each other"
+        ]
+    );
+    assert_eq!(
+        errors("f32", "v1 = fcvt_to_uint_sat.i128 v0"),
+        [
+            "3:10: %f: `fcvt_to_uint_sat` to i128 is not supported: CLIF's definition and its interpreter disagree about it"
+        ]
+    );
+    let lines = bad("function %f() -> i64 {
+    gv0 = symbol %somewhere
+    gv1 = symbol tls %there
+block0:
+    v0 = symbol_value.i64 gv0
+    v1 = tls_value.i64 gv1
+    return v1
+}");
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].starts_with("5:10: %f: `symbol_value` is not supported: there is no linker"));
+    assert!(lines[1].starts_with("6:10: %f: `tls_value`"));
+}
+
+#[test]
+fn types() {
+    assert_eq!(
+        bad("function %f(i32x4, f16) -> f128 {
+block0(v0: i32x4, v1: f16):
+    v2 = iadd v0, v0
+    v3 = fpromote.f128 v1
+    return v3
+}"),
+        [
+            format!("1:1: %f: a parameter has type i32x4: {VECTOR}"),
+            "1:1: %f: a parameter has type f16: half and quadruple precision are not supported".into(),
+            "1:1: %f: a result has type f128: half and quadruple precision are not supported".into(),
+            format!("2:1: %f: the parameter v0 of block0 has type i32x4: {VECTOR}"),
+            "2:1: %f: the parameter v1 of block0 has type f16: half and quadruple precision are not supported".into(),
+            format!("3:10: %f: `iadd` of i32x4 is not supported: {VECTOR}"),
+            "4:10: %f: `fpromote` of f128 is not supported: half and quadruple precision are not supported".into(),
+            "5:5: %f: `return` of f128 is not supported: half and quadruple precision are not supported".into(),
+        ]
+    );
+    assert_eq!(
+        errors("i16 i64", "v2 = splat.i16x8 v0; v3 = load.i8x16 v1"),
+        [
+            format!("3:10: %f: `splat` is not supported: {VECTOR}"),
+            format!("4:10: %f: `load` of i8x16 is not supported: {VECTOR}"),
+        ]
+    );
+}
+
+#[test]
+fn parameters_with_a_purpose() {
+    assert_eq!(
+        bad("function %f(i64 vmctx, i64 sret) {\nblock0(v0: i64, v1: i64):\n    return\n}"),
+        [
+            "1:1: %f: a parameter is marked `vmctx`: a kernel is launched with plain values only",
+            "1:1: %f: a parameter is marked `sret`: a kernel is launched with plain values only",
+        ]
+    );
+}
+
+#[test]
+fn memory() {
+    assert_eq!(
+        errors(
+            "i64 i32",
+            "v2 = load.i32 big v0; store user3 v1, v0; v3 = load.i32 v1; v4 = uload8.i32 v1; store v1, v1"
+        ),
+        [
+            "3:10: %f: `load` with these flags is not supported: memory is little-endian",
+            "4:5: %f: `store` with these flags is not supported: an access that fails traps with heap_oob \
+             and no other code",
+            "5:10: %f: the address is i32, but pointers are i64 on nvptx64-unknown-unknown-unknown",
+            "6:10: %f: the address is i32, but pointers are i64 on nvptx64-unknown-unknown-unknown",
+            "7:5: %f: the address is i32, but pointers are i64 on nvptx64-unknown-unknown-unknown",
+        ]
+    );
+    assert_eq!(
+        bad("function %f() {
+    ss0 = explicit_slot 0
+    ss1 = explicit_slot 4294967295
+block0:
+    v0 = stack_addr.i64 ss0
+    v1 = stack_addr.i32 ss1
+    return
+}"),
+        [
+            "1:1: %f: the stack slots take 4294967295 bytes; a lane has at most 524288",
+            "5:10: %f: ss0 is empty and has no address",
+            "6:10: %f: the result is i32, but pointers are i64 on nvptx64-unknown-unknown-unknown",
+        ]
+    );
+}
+
+#[test]
+fn targets() {
+    let opts = warpfold_clif::ReadOptions {
+        triple: "avr-unknown-unknown".parse().expect("a triple"),
+    };
+    let errors = warpfold_clif::read("function %f() {\nblock0:\n    return\n}", &opts);
+    assert_eq!(
+        errors.expect_err("16-bit pointers")[0].to_string(),
+        "1:1: %f: the target avr-unknown-unknown has neither 32-bit nor 64-bit pointers"
+    );
+}
+
+#[test]
+fn calls() {
+    assert_eq!(
+        bad("function %f(i64, i32) {
+    sig0 = (i64)
+    fn0 = %laneid() -> i32
+    fn1 = %shfl(i32, i32) -> i32
+    fn2 = %memcpy(i64, i64, i64)
+    fn3 = u7:9(i64)
+    fn4 = %ballot(i32) -> i32
+    fn5 = %shfl_up(i64, i32) -> i32
+    fn6 = %barrier() -> i32
+    fn7 = %shared_base() -> i32
+    fn8 = %read_first(i32x4) -> i32x4
+    fn9 = %CeilF32(f32) -> f32
+block0(v0: i64, v1: i32):
+    v2 = call fn0()
+    v3 = call fn1(v1, v1)
+    call fn2(v0, v0, v0)
+    call fn3(v0)
+    v4 = call fn4(v1)
+    v5 = call fn4(v1)
+    v6 = call fn5(v0, v1)
+    v7 = call fn6()
+    v8 = call fn7()
+    call_indirect sig0, v0(v0)
+    v9 = func_addr.i64 fn0
+    v10 = f32const 0.0
+    v11 = call fn9(v10)
+    return
+}"),
+        [
+            "14:10: %f: `call` of %laneid: there is no such intrinsic; did you mean %lane_id?",
+            "15:10: %f: `call` of %shfl: there is no such intrinsic; near are %shfl_idx, %shfl_up, %shfl_down",
+            "16:5: %f: `call` of %memcpy: only intrinsics are called so far, and it is none",
+            "17:5: %f: `call` of u7:9: only intrinsics are called so far, and none has such a name",
+            "18:10: %f: %ballot is declared as (i32) -> i32; its signature is (i8) -> i32",
+            "20:10: %f: %shfl_up is declared as (i64, i32) -> i32; its signature is (T, i32) -> T",
+            "21:10: %f: %barrier is declared as () -> i32; its signature is ()",
+            "22:10: %f: %shared_base is declared as () -> i32; its signature is () -> i64",
+            "23:5: %f: `call_indirect` is not supported: only intrinsics are called so far, and those directly",
+            "24:10: %f: `func_addr` is not supported: only intrinsics are called so far, and those directly",
+            "26:11: %f: `call` of %CeilF32: only intrinsics are called so far, and none has such a name",
+        ]
+    );
+}
+
+/// Blocks that cannot be reached are dropped with what stands in them.
+#[test]
+fn unreachable_code_is_not_looked_at() {
+    let lines = common::ir(
+        "function %f() {\nblock0:\n    return\nblock1(v0: i32x4):\n    v1 = iadd v0, v0\n    jump block1(v1)\n}",
+    );
+    assert_eq!(lines, ["block0:", "ret"]);
+}
+
+/// Each function's errors: of the scan, the reader, the verifier and the
+/// lowering.
+#[test]
+fn all_functions_of_a_file() {
+    assert_eq!(
+        bad("stray
+function %a() {
+block0:
+    v1 = no_such_opcode v0
+}
+function %b() {
+block0:
+    v0 = iconst.i32 0
+    v1 = iconst.i64 0
+    v2 = iadd v0, v1
+    return v2
+}
+  function %c() {
+block0:
+    fence
+    return
+}
+function %d() {
+block4294967294:
+    return
+}
+function %e() {
+block0:
+    return
+}
+function %e() {
+block0:
+    return
+}
+function %g( {
+function %h() { block0: return }"),
+        [
+            "1:1: expected 'function', found 'stray'",
+            "4:5: %a: Unknown opcode: 'no_such_opcode'",
+            "10:5: %b: v2 = iadd.i32 v0, v1: arg 1 (v1) has type i64, expected i32",
+            "11:5: %b: return v2: arguments of return must match function signature",
+            "15:5: %c: `fence` is not supported: memory fences are not supported; `%barrier` orders a block's accesses",
+            "19:1: %d: 'block4294967294' is out of range: the limit is block99999",
+            "26:1: %e: the name is taken by the function on line 22",
+            "30:1: %g: expected parameter type",
+        ]
+    );
+}
