@@ -27,7 +27,8 @@ fn root() -> PathBuf {
 
 fn manifest(path: &Path) -> toml::Table {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    text.parse().unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    text.parse()
+        .unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
 fn of_crate(name: &str) -> toml::Table {
@@ -67,7 +68,10 @@ fn crates_use_only_what_the_design_allows() {
             .into_iter()
             .filter(|d| d.starts_with("warpfold"))
             .collect();
-        assert!(used.is_subset(&allowed), "{name} uses {used:?}, may use {allowed:?}");
+        assert!(
+            used.is_subset(&allowed),
+            "{name} uses {used:?}, may use {allowed:?}"
+        );
     }
 }
 
@@ -98,12 +102,25 @@ fn versions_lints_and_licence_are_set_once() {
         assert_eq!(table["lints"]["workspace"].as_bool(), Some(true), "{name}");
         for field in ["version", "edition", "rust-version", "license"] {
             let inherited = table["package"][field].get("workspace");
-            assert_eq!(inherited.and_then(|w| w.as_bool()), Some(true), "{name} {field}");
+            assert_eq!(
+                inherited.and_then(|w| w.as_bool()),
+                Some(true),
+                "{name} {field}"
+            );
         }
         for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            for (dep, spec) in table.get(section).and_then(|d| d.as_table()).into_iter().flatten() {
+            for (dep, spec) in table
+                .get(section)
+                .and_then(|d| d.as_table())
+                .into_iter()
+                .flatten()
+            {
                 let inherited = spec.get("workspace").and_then(|w| w.as_bool());
-                assert_eq!(inherited, Some(true), "{name}: {dep} has a version of its own");
+                assert_eq!(
+                    inherited,
+                    Some(true),
+                    "{name}: {dep} has a version of its own"
+                );
             }
         }
     }

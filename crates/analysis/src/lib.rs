@@ -21,3 +21,6 @@ pub use joins::{JoinRule, Joins};
 pub use loops::{LoopId, Loops};
 pub use profile::{BranchCounts, Profile, SegmentCounts, segments};
 pub use regions::{NoRegion, Region, RegionId, RegionShape, Regions};
+pub use uniformity::{
+    Convergence, KnownBits, LaunchShape, Reason, Scope, Shape, Uniformity, UniformityOptions,
+};

@@ -1,1 +1,6 @@
 //! Filetests, program generator and oracles for Warpfold passes and for yours.
+
+pub mod checks;
+pub mod filetest;
+pub mod generate;
+pub mod oracle;

@@ -78,8 +78,16 @@ fn range(a: &Shape, signed: bool) -> (u64, u64) {
     let sign = a.mask() & !(a.mask() >> 1);
     let (low, high) = a.low_range(a.width() - 1);
     let bits = a.bits();
-    let from = if bits.one & sign != 0 || bits.zero & sign == 0 { 0 } else { sign };
-    let to = if bits.zero & sign != 0 || bits.one & sign == 0 { sign } else { 0 };
+    let from = if bits.one & sign != 0 || bits.zero & sign == 0 {
+        0
+    } else {
+        sign
+    };
+    let to = if bits.zero & sign != 0 || bits.one & sign == 0 {
+        sign
+    } else {
+        0
+    };
     match (bits.zero | bits.one) & sign {
         // A negative number has the flipped sign bit 0.
         0 => (low, sign | high),
@@ -108,7 +116,7 @@ fn between_lanes(a: &Shape, b: &Shape) -> bool {
         return false;
     }
     let at = b.bits().one & mask;
-    at < low || (at - low) % step != 0 || (at - low) / step > 31
+    at < low || !(at - low).is_multiple_of(step) || (at - low) / step > 31
 }
 
 /// Whether `a < b` (signed or not) has one answer for all lanes, because the

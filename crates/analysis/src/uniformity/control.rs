@@ -32,10 +32,11 @@
 //! opaque node: a split inside it, or arriving in it on two sides, separates
 //! all its parameters and all that leaves it.
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use hashbrown::{HashMap, HashSet};
 use warpfold_ir::{Block, Function, InstData, MemFlags, Shape as Form, Value, ValueDef};
 
-use super::domain::Scope;
+use super::memory::LocalMemory;
+use super::scope::Scope;
 use super::{Convergence, Graph};
 
 /// What one branch separates.
@@ -45,14 +46,15 @@ pub(crate) struct Split {
     pub join: Option<Block>,
     /// How far the branch's condition diverges; raised by the solver.
     pub scope: Scope,
-    /// The blocks that run with a part of the lanes.
-    pub region: EntitySet<Block>,
+    /// The blocks that run with a part of the lanes, in reverse postorder.
+    pub region: Vec<Block>,
+    sides: HashMap<Block, Side>,
     /// Where lanes of different sides meet.
     pub meets: Vec<Block>,
     /// Blocks whose parameters are mixed whatever edge they come by.
     pub opaque: Vec<Block>,
     pub rounds: Vec<Round>,
-    varying: EntitySet<Value>,
+    varying: HashSet<Value>,
 }
 
 /// Blocks that some lanes may execute again while others wait.
@@ -62,25 +64,29 @@ pub(crate) struct Round {
     pub header: Block,
     /// The blocks whose values are separated.
     pub defs: Vec<Block>,
-    /// Where they are.
-    pub after: EntitySet<Block>,
+    /// Where only lanes come that have gone round together.
+    together: HashSet<Block>,
+}
+
+impl Round {
+    /// Whether lanes may execute `b` together that left the round apart.
+    pub fn separates_at(&self, b: Block) -> bool {
+        !self.together.contains(&b)
+    }
 }
 
 /// The side of a branch that a block is on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Side {
-    #[default]
-    None,
     One(u32),
     Several,
 }
 
 impl Side {
-    fn with(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::None, side) | (side, Self::None) => side,
-            (a, b) if a == b => a,
-            _ => Self::Several,
+    fn with(self, other: Option<Self>) -> Self {
+        match other {
+            Some(other) if other != self => Self::Several,
+            _ => self,
         }
     }
 }
@@ -92,164 +98,193 @@ impl Split {
         func: &Function,
         graph: &Graph<'_>,
         convergence: Convergence,
-        memory: &super::memory::LocalMemory,
+        memory: &LocalMemory,
         branch: Block,
         budget: &mut u64,
     ) -> Option<Self> {
         let cfg = graph.cfg;
         let join = graph.joins.of(branch);
-        let mut sides: Vec<Block> = Vec::new();
+        let mut targets: Vec<Block> = Vec::new();
         for &to in cfg.succs(branch) {
-            if !sides.contains(&to) {
-                sides.push(to);
+            if !targets.contains(&to) {
+                targets.push(to);
             }
-        }
-        let mut side: SecondaryMap<Block, Side> = SecondaryMap::new();
-        let mut work = Vec::new();
-        for (i, &to) in sides.iter().enumerate() {
-            work.push((to, Side::One(i as u32)));
-        }
-        while let Some((b, new)) = work.pop() {
-            let merged = side[b].with(new);
-            if Some(b) == join || merged == side[b] {
-                continue;
-            }
-            side[b] = merged;
-            let succs = cfg.succs(b);
-            *budget = budget.checked_sub(1 + succs.len() as u64)?;
-            work.extend(succs.iter().map(|&to| (to, merged)));
         }
         let mut split = Self {
             branch,
             join,
             scope: Scope::Const,
-            region: EntitySet::new(),
+            region: Vec::new(),
+            sides: HashMap::new(),
             meets: join.into_iter().collect(),
             opaque: Vec::new(),
             rounds: Vec::new(),
-            varying: EntitySet::new(),
+            varying: HashSet::new(),
         };
-        for &b in cfg.rpo() {
-            if side[b] != Side::None {
-                split.region.insert(b);
+        let sides = targets.iter().enumerate();
+        let mut work: Vec<_> = sides.map(|(i, &to)| (to, Side::One(i as u32))).collect();
+        while let Some((b, side)) = work.pop() {
+            let old = split.sides.get(&b).copied();
+            let side = side.with(old);
+            if Some(b) == join || Some(side) == old {
+                continue;
             }
+            if split.sides.insert(b, side).is_none() {
+                split.region.push(b);
+            }
+            let succs = cfg.succs(b);
+            *budget = budget.checked_sub(1 + succs.len() as u64)?;
+            work.extend(succs.iter().map(|&to| (to, side)));
         }
-        split.find_rounds(graph, &sides, &side, budget)?;
+        split.region.sort_unstable_by_key(|&b| cfg.rpo_index(b));
+        split.find_rounds(graph, &targets, budget)?;
         if convergence == Convergence::Parked {
-            let shared = cfg.rpo().iter().filter(|&&b| side[b] == Side::Several);
+            let several = |b: &Block| split.sides[b] == Side::Several;
+            let shared: Vec<Block> = split.region.iter().copied().filter(several).collect();
             split.meets.extend(shared);
-            split.find_opaque(graph, &side);
+            split.find_opaque(graph);
         }
         split.find_varying(func, graph, memory);
         Some(split)
     }
 
+    /// Whether `b` may run with a part of the lanes.
+    pub fn contains(&self, b: Block) -> bool {
+        self.sides.contains_key(&b)
+    }
+
     fn find_rounds(
         &mut self,
         graph: &Graph<'_>,
-        sides: &[Block],
-        side: &SecondaryMap<Block, Side>,
+        targets: &[Block],
         budget: &mut u64,
     ) -> Option<()> {
         // Only what dominates the branch or the join is of use past either.
-        let mut again: Vec<Block> = Vec::new();
-        let above_join = self.join.and_then(|j| graph.dominators.idom(j));
-        for start in [Some(self.branch), above_join] {
-            let mut at = start;
-            while let Some(d) = at {
-                if self.region.contains(d) && !again.contains(&d) {
-                    again.push(d);
-                }
-                at = graph.dominators.idom(d);
-                *budget = budget.checked_sub(1)?;
-            }
+        let dominates = |a: Block, b: Block| graph.dominators.dominates(a, b);
+        let again: Vec<Block> = self
+            .region
+            .iter()
+            .copied()
+            .filter(|&d| dominates(d, self.branch) || self.join.is_some_and(|j| dominates(d, j)))
+            .collect();
+        if again.is_empty() {
+            return Some(());
         }
-        again.sort_unstable_by_key(|&d| graph.cfg.rpo_index(d));
+        // The region's blocks from which its lanes get to the join.
+        let to_join = match self.join {
+            Some(join) => self.reaching(graph, join, budget)?,
+            None => self.region.iter().copied().collect(),
+        };
         let mut tops: Vec<(Side, usize)> = Vec::new();
         for d in again {
-            let round = tops.iter().find(|&&(s, round)| {
-                s == side[d] && graph.dominators.dominates(self.rounds[round].header, d)
-            });
-            if let Some(&(_, round)) = round {
-                self.rounds[round].defs.push(d);
+            let side = self.sides[&d];
+            let round = tops
+                .iter()
+                .find(|&&(s, r)| s == side && dominates(self.rounds[r].header, d));
+            if let Some(&(_, r)) = round {
+                self.rounds[r].defs.push(d);
                 continue;
             }
-            // Lanes of the same side are together as long as this branch is
-            // concerned.
-            let waiting = sides
-                .iter()
-                .enumerate()
-                .filter(|&(i, _)| side[d] != Side::One(i as u32))
+            // Lanes on one side are together as far as this branch goes. The
+            // others wait at the start of theirs, or at the join.
+            let waiting: Vec<Block> = (targets.iter().enumerate())
+                .filter(|&(i, &to)| side != Side::One(i as u32) && self.contains(to))
                 .map(|(_, &to)| to)
-                .chain(self.join);
-            let mut after = EntitySet::new();
-            let mut work: Vec<Block> = waiting.collect();
-            while let Some(b) = work.pop() {
-                if b == d || !after.insert(b) {
-                    continue;
-                }
-                let succs = graph.cfg.succs(b);
-                *budget = budget.checked_sub(1 + succs.len() as u64)?;
-                work.extend(succs);
+                .collect();
+            let mut apart = HashSet::new();
+            walk(graph, waiting, &mut apart, budget, |b| {
+                b != d && self.contains(b)
+            })?;
+            let back = self.reaching(graph, d, budget)?;
+            // From where lanes of the join get back into the region, past
+            // `d`. Both are then in one cycle.
+            let stays = |b: &Block| back.contains(b) || to_join.contains(b);
+            let enters = |b: Block| {
+                let preds = graph.cfg.preds(b).iter();
+                let mut outside = preds.filter(|e| !self.contains(e.from));
+                b != d && stays(&b) && outside.any(|e| e.from != self.branch)
+            };
+            let entered = self.region.iter().any(|&b| dominates(d, b) && enters(b));
+            if let (Some(join), true) = (self.join, entered) {
+                let outermost = |b: Block| {
+                    let up = |&l: &_| graph.loops.parent(l);
+                    std::iter::successors(graph.loops.loop_of(b), up).last()
+                };
+                let cycle = outermost(join);
+                walk(graph, vec![join], &mut apart, budget, |b| {
+                    b != d && (b == join || cycle.is_some() && outermost(b) == cycle)
+                })?;
             }
-            tops.push((side[d], self.rounds.len()));
+            let together = (self.region.iter().copied())
+                .filter(|b| stays(b) && !apart.contains(b))
+                .collect();
+            tops.push((side, self.rounds.len()));
             self.rounds.push(Round {
                 header: d,
                 defs: vec![d],
-                after,
+                together,
             });
         }
         Some(())
     }
 
+    /// The region's blocks that reach `to` within the region.
+    fn reaching(&self, graph: &Graph<'_>, to: Block, budget: &mut u64) -> Option<HashSet<Block>> {
+        let mut found = HashSet::new();
+        let mut work = vec![to];
+        while let Some(b) = work.pop() {
+            let preds = graph.cfg.preds(b);
+            *budget = budget.checked_sub(1 + preds.len() as u64)?;
+            for e in preds {
+                if self.contains(e.from) && found.insert(e.from) {
+                    work.push(e.from);
+                }
+            }
+        }
+        if self.contains(to) {
+            found.insert(to);
+        }
+        Some(found)
+    }
+
     /// The outermost cycles with several entries that this split is in, or
     /// reaches on two sides.
-    fn find_opaque(&mut self, graph: &Graph<'_>, side: &SecondaryMap<Block, Side>) {
+    fn find_opaque(&mut self, graph: &Graph<'_>) {
         let loops = &graph.loops;
         for l in loops.ids() {
-            let nested = std::iter::successors(loops.parent(l), |&p| loops.parent(p));
-            if !loops.is_irreducible(l) || nested.into_iter().any(|p| loops.is_irreducible(p)) {
-                continue;
-            }
-            let arriving = loops
-                .blocks(l)
-                .iter()
-                .fold(Side::None, |s, &b| s.with(side[b]));
-            if !loops.contains(l, self.branch) && arriving != Side::Several {
+            let mut around = std::iter::successors(loops.parent(l), |&p| loops.parent(p));
+            if !loops.is_irreducible(l) || around.any(|p| loops.is_irreducible(p)) {
                 continue;
             }
             let inside = loops.blocks(l).to_vec();
-            let mut after = EntitySet::new();
-            for &b in graph.cfg.rpo() {
-                if !loops.contains(l, b) {
-                    after.insert(b);
-                }
+            let mut sides = inside.iter().filter_map(|b| self.sides.get(b).copied());
+            let first = sides.next();
+            let several = first == Some(Side::Several) || sides.any(|s| Some(s) != first);
+            if !loops.contains(l, self.branch) && !several {
+                continue;
             }
             for &b in &inside {
-                self.region.insert(b);
+                if self.sides.insert(b, Side::Several).is_none() {
+                    self.region.push(b);
+                }
             }
             self.opaque.extend(&inside);
             self.rounds.push(Round {
                 header: loops.header(l),
+                together: inside.iter().copied().collect(),
                 defs: inside,
-                after,
             });
         }
+        self.region
+            .sort_unstable_by_key(|&b| graph.cfg.rpo_index(b));
     }
 
-    fn find_varying(
-        &mut self,
-        func: &Function,
-        graph: &Graph<'_>,
-        memory: &super::memory::LocalMemory,
-    ) {
-        for &b in graph.cfg.rpo() {
-            if !self.region.contains(b) {
-                continue;
-            }
+    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>, memory: &LocalMemory) {
+        // Needed of what is executed again, and of what edges carry to a join.
+        for &b in &self.region {
             for &p in &func.block(b).params {
                 let varies = match graph.copied(func, p) {
-                    Some(v) => self.varying.contains(v),
+                    Some(v) => self.varying.contains(&v),
                     None => true,
                 };
                 if varies {
@@ -259,11 +294,9 @@ impl Split {
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
                 let varies = depends_on_more_than_operands(inst, memory)
-                    || inst.uses().any(|v| self.varying.contains(v));
+                    || inst.uses().any(|v| self.varying.contains(&v));
                 if varies {
-                    for &r in &inst.results {
-                        self.varying.insert(r);
-                    }
+                    self.varying.extend(&inst.results);
                 }
             }
         }
@@ -272,15 +305,32 @@ impl Split {
     /// Whether executing the definition of `v` again within the region may
     /// give something else. Values from outside the region do not vary.
     pub fn varies(&self, v: Value) -> bool {
-        self.varying.contains(v)
+        self.varying.contains(&v)
     }
 }
 
+/// Adds to `seen` what `from` reaches over blocks that are `allowed`.
+fn walk(
+    graph: &Graph<'_>,
+    from: Vec<Block>,
+    seen: &mut HashSet<Block>,
+    budget: &mut u64,
+    allowed: impl Fn(Block) -> bool,
+) -> Option<()> {
+    let mut work = from;
+    while let Some(b) = work.pop() {
+        if !allowed(b) || !seen.insert(b) {
+            continue;
+        }
+        let succs = graph.cfg.succs(b);
+        *budget = budget.checked_sub(1 + succs.len() as u64)?;
+        work.extend(succs);
+    }
+    Some(())
+}
+
 /// Whether executing `inst` again on the same operands may give another result.
-pub(crate) fn depends_on_more_than_operands(
-    inst: &InstData,
-    memory: &super::memory::LocalMemory,
-) -> bool {
+pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &LocalMemory) -> bool {
     let effects = inst.op.effects();
     if inst.op.shape() == Form::Load {
         let flags = inst.mem().map_or(MemFlags::NONE, |(flags, _)| flags);

@@ -21,53 +21,14 @@
 //! within `0..2^a` for all 32 lanes, has uniform bits from `a` up; uniform bits
 //! all over make a value uniform.
 
-use std::fmt;
-
 use warpfold_ir::Type;
 
 use super::bits::{KnownBits, Tracked, low_mask};
+use super::scope::Scope;
 
-/// The largest group of lanes in which a value is one number, ordered from
-/// the most to the least uniform.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Scope {
-    /// One number, known here.
-    Const,
-    /// One number for all lanes of the launch.
-    Grid,
-    /// One number per block of threads.
-    Block,
-    /// One number per warp.
-    Warp,
-    /// Lanes of one warp may differ.
-    Lane,
-}
-
-impl Scope {
-    /// The name used in text.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Const => "const",
-            Self::Grid => "grid",
-            Self::Block => "block",
-            Self::Warp => "warp",
-            Self::Lane => "lane",
-        }
-    }
-
-    /// Whether the lanes of a warp agree.
-    pub fn is_uniform(self) -> bool {
-        self <= Self::Warp
-    }
-}
-
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What is claimed of the lanes' values; see the [module](self).
+/// What is claimed of the lanes' values; affine claims, bits,
+/// uniform bits, and the scope that the common part has. All of it holds of
+/// the lanes that execute one instruction together, modulo 2^width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     width: u8,
@@ -253,8 +214,7 @@ impl Shape {
         (least..=known).find_map(|a| {
             let start = i128::from(self.base.one & low_mask(a));
             let end = start + reach;
-            (end >= 0 && end < 1 << a)
-                .then(|| (a, start.min(end) as u64, start.max(end) as u64))
+            (end >= 0 && end < 1 << a).then(|| (a, start.min(end) as u64, start.max(end) as u64))
         })
     }
 
@@ -392,106 +352,5 @@ impl Shape {
             }
         }
         self.reduced()
-    }
-
-    /// Tests the claims against what lanes got from one executed instruction:
-    /// pairs of lane index and bits (zero above the width). Lanes that did
-    /// not take part or hold poison are left out.
-    ///
-    /// # Errors
-    /// The first claim that does not hold, in words.
-    pub fn check(&self, lanes: &[(u32, u128)]) -> Result<(), String> {
-        let Some(&(first, value)) = lanes.first() else {
-            return Ok(());
-        };
-        if self.is_uniform() {
-            if let Some(&(lane, other)) = lanes.iter().find(|&&(_, v)| v != value) {
-                return Err(format!(
-                    "claimed uniform, but lane {first} holds {value:#x} and lane {lane} {other:#x}"
-                ));
-            }
-        }
-        if self.width > 64 {
-            return Ok(());
-        }
-        let mask = self.mask();
-        let base_of = |lane: u32, value: u128| {
-            let offset = self.stride.unwrap_or(0).wrapping_mul(u64::from(lane));
-            (value as u64).wrapping_sub(offset) & mask
-        };
-        let against = |known: KnownBits, bits: u64| bits & known.zero | !bits & known.one;
-        let base = base_of(first, value);
-        for &(lane, v) in lanes {
-            let bits = v as u64;
-            let wrong = against(self.bits, bits);
-            if wrong != 0 || v >> self.width != 0 {
-                return Err(format!(
-                    "lane {lane} holds {v:#x}, against the known bits {wrong:#x}"
-                ));
-            }
-            let differing = (bits ^ value as u64) & self.uniform;
-            if differing != 0 {
-                return Err(format!(
-                    "lane {first} holds {value:#x} and lane {lane} {v:#x}, \
-                     which differ in the uniform bits {differing:#x}"
-                ));
-            }
-            if let Some(stride) = self.stride {
-                if base_of(lane, v) != base {
-                    return Err(format!(
-                        "lane {first} holds {value:#x} and lane {lane} {v:#x}, \
-                         which is not stride {stride:#x}"
-                    ));
-                }
-            }
-        }
-        if self.stride.is_some() && against(self.base, base) != 0 {
-            return Err(format!(
-                "the base {base:#x} is against its known bits {:#x}",
-                against(self.base, base)
-            ));
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Shape {
-    /// For annotations: `const 5`, `uniform(warp)`, `stride 4 (warp), base
-    /// mod 32 = 0`, `lane`, each with the bits that are known beyond it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(value) = self.as_constant() {
-            return if value < 10 {
-                write!(f, "const {value}")
-            } else {
-                write!(f, "const {value:#x}")
-            };
-        }
-        match self.stride {
-            Some(0) => write!(f, "uniform({})", self.common)?,
-            Some(_) => {
-                let stride = self.signed_stride().unwrap_or_default();
-                write!(f, "stride {stride}, base {}", self.common)?;
-                if let Some(base) = (self.base.known() == self.mask()).then_some(self.base.one) {
-                    write!(f, " {base:#x}")?;
-                } else if self.base.trailing() > 0 {
-                    let low = low_mask(self.base.trailing());
-                    write!(f, " = {:#x} mod {:#x}", self.base.one & low, u128::from(low) + 1)?;
-                }
-            }
-            None => {
-                f.write_str("lane")?;
-                let uniform = self.uniform & !self.bits.known();
-                if uniform != 0 {
-                    write!(f, ", uniform bits {uniform:#x}")?;
-                }
-            }
-        }
-        if self.width > 1 && self.bits.zero != 0 && self.stride != Some(0) {
-            write!(f, ", zero bits {:#x}", self.bits.zero)?;
-        }
-        if self.width > 1 && self.bits.one != 0 && self.stride != Some(0) {
-            write!(f, ", one bits {:#x}", self.bits.one)?;
-        }
-        Ok(())
     }
 }

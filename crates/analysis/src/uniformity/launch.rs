@@ -17,7 +17,8 @@
 use warpfold_ir::{Opcode, Type};
 
 use super::bits::{KnownBits, low_mask};
-use super::domain::{Scope, Shape};
+use super::domain::Shape;
+use super::scope::Scope;
 
 /// What is known of block and grid sizes, per dimension x, y, z.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -125,9 +126,7 @@ impl LaunchShape {
         let [nx, ny, nz] = self.block;
         let narrow = nx.filter(|nx| nx.is_power_of_two() && *nx < 32);
         match d {
-            0 if self.x_follows_lanes() => {
-                along_lanes(u64::from(nx.unwrap_or(Self::MAX_THREADS)))
-            }
+            0 if self.x_follows_lanes() => along_lanes(u64::from(nx.unwrap_or(Self::MAX_THREADS))),
             1 | 2 if self.x_follows_lanes() => warp(),
             1 => match narrow {
                 Some(nx) if nz == Some(1) || ny.is_some_and(u32::is_power_of_two) => {
@@ -158,12 +157,9 @@ impl LaunchShape {
     /// The shape of a special register; nothing for other opcodes.
     pub fn id(&self, op: Opcode) -> Shape {
         match op {
-            Opcode::LaneId => Shape::affine(
-                Type::I32,
-                Scope::Const,
-                1,
-                KnownBits::constant(0, u64::MAX),
-            ),
+            Opcode::LaneId => {
+                Shape::affine(Type::I32, Scope::Const, 1, KnownBits::constant(0, u64::MAX))
+            }
             Opcode::WarpId => {
                 let threads = self.threads().unwrap_or(u64::from(Self::MAX_THREADS));
                 let most = (threads.saturating_sub(1) / 32) as u32;
@@ -273,12 +269,22 @@ mod tests {
         assert_eq!(linear.id(Opcode::TidX).base().trailing(), 5);
         assert_eq!(linear.id(Opcode::TidY).as_constant(), Some(0));
         assert_eq!(scope([64, 2, 2], Opcode::TidX), Scope::Lane);
-        assert_eq!(LaunchShape::new([1; 3], [64, 2, 2]).id(Opcode::TidX).stride(), Some(1));
+        assert_eq!(
+            LaunchShape::new([1; 3], [64, 2, 2])
+                .id(Opcode::TidX)
+                .stride(),
+            Some(1)
+        );
         assert_eq!(scope([64, 2, 2], Opcode::TidY), Scope::Warp);
         assert_eq!(scope([64, 2, 2], Opcode::TidZ), Scope::Warp);
         // 65 x 2: the second row's lanes are off by one.
         assert_eq!(scope([65, 2, 1], Opcode::TidX), Scope::Lane);
-        assert_eq!(LaunchShape::new([1; 3], [65, 2, 1]).id(Opcode::TidX).stride(), None);
+        assert_eq!(
+            LaunchShape::new([1; 3], [65, 2, 1])
+                .id(Opcode::TidX)
+                .stride(),
+            None
+        );
         assert_eq!(scope([65, 2, 1], Opcode::TidY), Scope::Lane);
         assert_eq!(scope([8, 4, 2], Opcode::TidZ), Scope::Warp);
         assert_eq!(scope([16, 4, 2], Opcode::TidZ), Scope::Warp);
@@ -287,10 +293,31 @@ mod tests {
         assert_eq!(narrow.scope(), Scope::Lane);
         assert_eq!(narrow.uniform_bits() & 0xF, 0b1100);
         assert_eq!(LaunchShape::unknown().id(Opcode::TidX).stride(), None);
-        assert_eq!(LaunchShape::unknown().id(Opcode::NtidX).scope(), Scope::Grid);
-        assert_eq!(LaunchShape::unknown().id(Opcode::CtaidX).scope(), Scope::Block);
-        assert_eq!(LaunchShape::new([1; 3], [32, 1, 1]).id(Opcode::CtaidX).as_constant(), Some(0));
-        assert_eq!(LaunchShape::new([1; 3], [64, 1, 1]).id(Opcode::NtidX).as_constant(), Some(64));
-        assert_eq!(LaunchShape::new([1; 3], [32, 1, 1]).id(Opcode::WarpId).as_constant(), Some(0));
+        assert_eq!(
+            LaunchShape::unknown().id(Opcode::NtidX).scope(),
+            Scope::Grid
+        );
+        assert_eq!(
+            LaunchShape::unknown().id(Opcode::CtaidX).scope(),
+            Scope::Block
+        );
+        assert_eq!(
+            LaunchShape::new([1; 3], [32, 1, 1])
+                .id(Opcode::CtaidX)
+                .as_constant(),
+            Some(0)
+        );
+        assert_eq!(
+            LaunchShape::new([1; 3], [64, 1, 1])
+                .id(Opcode::NtidX)
+                .as_constant(),
+            Some(64)
+        );
+        assert_eq!(
+            LaunchShape::new([1; 3], [32, 1, 1])
+                .id(Opcode::WarpId)
+                .as_constant(),
+            Some(0)
+        );
     }
 }

@@ -14,9 +14,10 @@
 use hashbrown::HashMap;
 use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
 
-use super::domain::{Scope, Shape};
+use super::domain::Shape;
 use super::launch::LaunchShape;
-use super::solve::State;
+use super::scope::Scope;
+use super::state::State;
 use super::transfer::{Env, transfer};
 use super::{KnownBits, bits::low_mask};
 
@@ -39,6 +40,13 @@ impl Masks<'_> {
         let &Terminator::Br { cond, .. } = self.func.term(b) else {
             return None;
         };
+        let shape = self.state.at(cond, b)?;
+        if let Some(all) = shape.as_constant() {
+            return Some(if all == 1 { u32::MAX } else { 0 });
+        }
+        if shape.is_uniform() {
+            return None;
+        }
         let mut memo = HashMap::new();
         let mut steps = STEPS;
         let lanes = self.lanes(cond, DEPTH, &mut steps, &mut memo)?;
@@ -154,8 +162,6 @@ impl Masks<'_> {
         let bound = |v: Value| at(v).is_some_and(|s| s.scope() <= Scope::Block);
         let [x, y] = [inst.args[0], inst.args[1]];
         let diverges = self.state.branch_scope[b] == Some(Scope::Lane);
-        diverges
-            && self.func.ty(x) != Type::I128
-            && (index(x) && bound(y) || bound(x) && index(y))
+        diverges && self.func.ty(x) != Type::I128 && (index(x) && bound(y) || bound(x) && index(y))
     }
 }

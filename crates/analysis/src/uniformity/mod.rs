@@ -12,14 +12,14 @@
 //! in particular those that a guard without `else` switched off.
 //!
 //! The query is always *value at block*: what was uniform inside a loop may be
-//! divergent behind it (see [`control`]). Values made after the analysis read
+//! divergent behind it (see `control.rs`). Values made after the analysis read
 //! as divergent.
 //!
 //! # How
 //!
-//! An optimistic sparse fixpoint ([`solve`]) of the [value domain](domain) over
-//! the [transfer rules](transfer), the id registers' [launch shape](launch) and
-//! the [effects of branches](control) that it finds to diverge on the way. It
+//! An optimistic sparse fixpoint (`solve.rs`) of the value domain ([`Shape`]) over
+//! the transfer rules, the id registers' [launch shape](LaunchShape) and
+//! the effects of branches that it finds to diverge on the way. It
 //! follows LLVM's uniformity analysis in kind (Karrenberg and Hack, "Improving
 //! Performance of OpenCL on CPUs", 2012; Rosemann, Moll and Hack, "An Abstract
 //! Interpretation for SPMD Divergence on Reducible Control Flow Graphs", 2021),
@@ -36,7 +36,9 @@
 //! sound.
 
 mod annotate;
+mod arith;
 mod bits;
+mod check;
 mod compare;
 mod control;
 mod domain;
@@ -45,7 +47,9 @@ mod linear;
 mod masks;
 mod memory;
 mod reason;
+mod scope;
 mod solve;
+mod state;
 mod transfer;
 
 #[cfg(test)]
@@ -56,14 +60,15 @@ use warpfold_ir::{Block, Function, Opcode, Terminator, Value};
 
 pub use annotate::annotate;
 pub use bits::KnownBits;
-pub use domain::{Scope, Shape};
+pub use domain::Shape;
 pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
+pub use scope::Scope;
 
 use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
 use masks::Masks;
 use reason::Subject as Of;
-use solve::State;
+use state::State;
 
 /// When lanes that a branch separated run together again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -284,21 +289,22 @@ impl Uniformity {
         }
         let splits = &self.state.splits;
         for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            for &b in cfg.rpo().iter().filter(|&&b| split.region.contains(b)) {
+            for &b in &split.region {
                 self.live[b] = self.live[b].max(Some(split.scope));
             }
         }
         // Where lanes leave while others go on, and where these go on.
-        let leaving: Vec<(Block, Scope)> = cfg
-            .rpo()
-            .iter()
-            .filter_map(|&b| Some((b, self.leaving_scope(func, b)?)))
-            .collect();
+        let mut leaving: SecondaryMap<Block, Option<Scope>> = SecondaryMap::new();
         let mut gone: Vec<(Scope, Block)> = Vec::new();
-        for &(b, scope) in &leaving {
-            gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
-            let around = splits.iter().filter(|s| s.scope > Scope::Grid && s.region.contains(b));
-            gone.extend(around.filter_map(|s| Some((scope, s.join?))));
+        for &b in cfg.rpo() {
+            leaving[b] = self.leaving_scope(func, b);
+            if let Some(scope) = leaving[b] {
+                gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
+            }
+        }
+        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
+            let widest = split.region.iter().filter_map(|&b| leaving[b]).max();
+            gone.extend(widest.zip(split.join));
         }
         self.exec = self.live.clone();
         for scope in [Scope::Block, Scope::Warp, Scope::Lane] {

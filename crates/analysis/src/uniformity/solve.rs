@@ -17,12 +17,15 @@ use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
 
+use super::arith::{add, scale};
 use super::control::{Split, depends_on_more_than_operands};
-use super::domain::{Scope, Shape};
+use super::domain::Shape;
 use super::linear::Linear;
 use super::memory::LocalMemory;
 use super::reason::Reason;
-use super::transfer::{Env, add, scale, select, transfer};
+use super::scope::Scope;
+use super::state::{Coarse, State};
+use super::transfer::{Env, select, transfer};
 use super::{Graph, UniformityOptions};
 
 /// Changes of one value after which its bit facts are widened.
@@ -31,88 +34,6 @@ const WIDEN_AFTER: u16 = 5;
 const GIVE_UP_AFTER: u16 = 40;
 /// Edges that region walks may take, per edge of the function.
 const WALKS_PER_EDGE: u64 = 64;
-
-/// What the analysis knows of values and branches.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
-    pub shapes: SecondaryMap<Value, Option<Shape>>,
-    pub def_block: SecondaryMap<Value, Option<Block>>,
-    pub reasons: SecondaryMap<Value, Option<Reason>>,
-    pub branch_scope: SecondaryMap<Block, Option<Scope>>,
-    pub branch_reasons: SecondaryMap<Block, Option<Reason>>,
-    pub splits: Vec<Split>,
-    /// Per block that some lanes may execute again: split and its round.
-    rounds: SecondaryMap<Block, SmallVec<[(u32, u32); 2]>>,
-    coarse: Option<Coarse>,
-}
-
-/// The coarse mode's scope, and the values that may vary somewhere.
-#[derive(Clone, Debug)]
-struct Coarse {
-    scope: Scope,
-    varying: EntitySet<Value>,
-}
-
-impl State {
-    /// The value's shape among lanes that execute `b` together; `None` while
-    /// it is bottom.
-    pub fn at(&self, v: Value, b: Block) -> Option<Shape> {
-        let mut shape = self.shapes[v]?;
-        let def = self.def_block[v]?;
-        if def == b {
-            return Some(shape);
-        }
-        for &(split, round) in &self.rounds[def] {
-            if self.is_separated(v, b, split, round) {
-                shape = shape.separated(self.splits[split as usize].scope);
-            }
-        }
-        if let Some(coarse) = &self.coarse {
-            if coarse.varying.contains(v) {
-                shape = shape.separated(coarse.scope);
-            }
-        }
-        Some(shape)
-    }
-
-    fn is_separated(&self, v: Value, b: Block, split: u32, round: u32) -> bool {
-        let split = &self.splits[split as usize];
-        split.scope > Scope::Grid
-            && split.rounds[round as usize].after.contains(b)
-            && split.varies(v)
-    }
-
-    /// Why `v` differs between lanes at `b`.
-    pub fn cause_at(&self, v: Value, b: Block) -> Option<Reason> {
-        let shape = self.shapes[v]?;
-        if !shape.is_uniform() {
-            return Some(Reason::Operand(v));
-        }
-        if self.at(v, b)?.is_uniform() {
-            return None;
-        }
-        let def = self.def_block[v]?;
-        let by_round = self.rounds[def].iter().find(|&&(split, round)| {
-            self.splits[split as usize].scope == Scope::Lane
-                && self.is_separated(v, b, split, round)
-        });
-        Some(match by_round {
-            Some(&(split, round)) => {
-                let split = &self.splits[split as usize];
-                Reason::Temporal {
-                    value: v,
-                    header: split.rounds[round as usize].header,
-                    branch: split.branch,
-                }
-            }
-            None => Reason::Budget,
-        })
-    }
-
-    pub fn is_coarse(&self) -> Option<Scope> {
-        self.coarse.as_ref().map(|c| c.scope)
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Item {
@@ -151,7 +72,12 @@ struct Solver<'a> {
 
 /// Runs the analysis to its end.
 pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOptions) -> State {
-    let edges: usize = graph.cfg.rpo().iter().map(|&b| 1 + graph.cfg.succs(b).len()).sum();
+    let edges: usize = graph
+        .cfg
+        .rpo()
+        .iter()
+        .map(|&b| 1 + graph.cfg.succs(b).len())
+        .sum();
     let mut solver = Solver {
         func,
         graph,
@@ -284,7 +210,14 @@ impl Solver<'_> {
                     for (n, r) in results.into_iter().enumerate() {
                         let ty = self.func.ty(r);
                         let first = n == 0;
-                        self.set(r, if first { shape } else { Shape::uniform(ty, shape.scope()) });
+                        self.set(
+                            r,
+                            if first {
+                                shape
+                            } else {
+                                Shape::uniform(ty, shape.scope())
+                            },
+                        );
                     }
                 }
             }
@@ -336,12 +269,15 @@ impl Solver<'_> {
         };
         for &s in &self.meets[b] {
             let split = &self.state.splits[s as usize];
-            let comes = |from: Block| from == split.branch || split.region.contains(from);
-            let mut args = self.args(b, k).filter(|&(from, _)| comes(from)).map(|a| a.1);
-            if let Some(first) = args.next() {
-                if split.varies(first) || args.any(|a| a != first) {
-                    note(split.scope, Some(split.branch));
-                }
+            let comes = |from: Block| from == split.branch || split.contains(from);
+            let mut args = self
+                .args(b, k)
+                .filter(|&(from, _)| comes(from))
+                .map(|a| a.1);
+            if let Some(first) = args.next()
+                && (split.varies(first) || args.any(|a| a != first))
+            {
+                note(split.scope, Some(split.branch));
             }
         }
         for &s in &self.opaque[b] {
@@ -350,13 +286,13 @@ impl Solver<'_> {
         }
         // One branch may bring several arguments over edges of its own.
         for (from, arg) in self.args(b, k) {
-            if let Some(scope) = self.state.branch_scope[from] {
-                if self.args(b, k).any(|(f, a)| f == from && a != arg) {
-                    note(scope, Some(from));
-                }
+            if let Some(scope) = self.state.branch_scope[from]
+                && self.args(b, k).any(|(f, a)| f == from && a != arg)
+            {
+                note(scope, Some(from));
             }
         }
-        if let Some(scope) = self.state.is_coarse() {
+        if let (Some(scope), false) = (self.state.is_coarse(), self.graph.cfg.preds(b).is_empty()) {
             note(scope, None);
         }
         mixed
@@ -469,7 +405,11 @@ impl Solver<'_> {
         let split = &mut self.state.splits[s as usize];
         split.scope = scope;
         let blocks: Vec<Block> = split.meets.iter().chain(&split.opaque).copied().collect();
-        let defs: Vec<Block> = split.rounds.iter().flat_map(|r| r.defs.iter().copied()).collect();
+        let defs: Vec<Block> = split
+            .rounds
+            .iter()
+            .flat_map(|r| r.defs.iter().copied())
+            .collect();
         for b in blocks {
             self.queue_params(b);
         }

@@ -175,6 +175,7 @@ pub fn plan(cx: &Inputs<'_>, head: Block, join: Block) -> Result<Plan, Blocker> 
         order: Vec::new(),
         home: HashMap::new(),
         tainted: HashSet::new(),
+        addressing: HashSet::new(),
         classes: Vec::new(),
         gates: vec![None],
     };
@@ -223,6 +224,9 @@ struct Planner<'a> {
     /// Where a value is defined: item and class.
     home: HashMap<Value, (usize, ClassId)>,
     tainted: HashSet<Val>,
+    /// What goes into the addresses of speculated loads. They are valid in
+    /// every lane as computed, and only so.
+    addressing: HashSet<Val>,
     classes: Vec<Class>,
     /// The gates opened so far; `None` is the first, and the last while the
     /// segment that follows is not known yet. Items name them by position
@@ -404,8 +408,12 @@ impl Planner<'_> {
                     self.inst(inst, class)?;
                 }
             }
-            self.end_of_block();
-            match cx.func.term(block) {
+            let term = cx.func.term(block);
+            // A return or trap still belongs to the block's last segment.
+            if !matches!(term, Terminator::Ret(_) | Terminator::Trap(_)) {
+                self.end_of_block();
+            }
+            match term {
                 Terminator::Jump(to) => {
                     args = to.args.iter().map(|&a| self.resolve(a)).collect();
                     block = to.block;
@@ -468,6 +476,9 @@ impl Planner<'_> {
             return Err(Blocker::Unsafe { inst, why });
         }
         let guard = self.guard_for(data, class, safe.is_ok());
+        if data.op.shape() == Shape::Load && safe.is_ok() {
+            self.is_address(self.resolve(data.args[0]));
+        }
         let poisoned = match guard {
             // Off the side it is the `else` value, if there is one.
             Some(g) => g.otherwise.is_none_or(|v| self.is_tainted(v)),
@@ -647,9 +658,38 @@ impl Planner<'_> {
             && self.cx.machine.guard < self.cx.machine.issue_cost(CostClass::Select)
     }
 
+    /// Marks everything in the plan that `v` is computed from.
+    fn is_address(&mut self, v: Val) {
+        let mut stack = vec![v];
+        while let Some(v) = stack.pop() {
+            let at = match v {
+                Val::Item(at) => at,
+                Val::Old(old) => match self.home.get(&old) {
+                    Some(&(at, _)) => at,
+                    None => continue,
+                },
+            };
+            if !self.addressing.insert(v) {
+                continue;
+            }
+            match self.items[at].0 {
+                What::Inst(inst, guard) => {
+                    let args = self.cx.func.inst(inst).args.iter();
+                    stack.extend(args.map(|&a| self.resolve(a)));
+                    stack.extend(guard.map(|g| g.pred.val));
+                    stack.extend(guard.and_then(|g| g.otherwise));
+                }
+                What::Pred(_, a, b) => stack.extend([a, b]),
+                What::Select(c, a, b) => stack.extend([c, a, b]),
+                What::Leave(..) => {}
+            }
+        }
+    }
+
     /// Guards a bare definition by the condition of its branch, with the value
     /// `other` elsewhere. The condition alone will do: off the branch's own
-    /// lanes a safe instruction may compute anything.
+    /// lanes a safe instruction may compute anything, unless a speculated load
+    /// needs what it computes.
     fn guard_bare(&mut self, v: Val, side: &Side, other: Val) -> bool {
         let Class { cond, parent, .. } = self.classes[side.class];
         let Some((at, inst, None)) = self.definition(v, side) else {
@@ -659,6 +699,9 @@ impl Planner<'_> {
         // nested region there are more lanes, and what already uses the
         // definition relies on it not being poison there.
         if self.is_tainted(cond.val) || (parent.is_some() && self.is_tainted(other)) {
+            return false;
+        }
+        if self.addressing.contains(&v) {
             return false;
         }
         self.items[at].0 = What::Inst(

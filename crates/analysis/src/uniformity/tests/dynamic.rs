@@ -39,15 +39,36 @@ struct Pool {
 
 fn random_function(rng: &mut Rng) -> Function {
     let n = 3 + rng.below(7);
-    let succs: Vec<Vec<usize>> = (0..n)
+    let mut succs: Vec<Vec<usize>> = (0..n)
         .map(|i| {
-            let count = match [0, 1, 1, 1, 2, 2, 2, 2, 3][rng.below(9)] {
+            let count = match [0, 1, 1, 2, 2, 2, 2, 2, 3][rng.below(9)] {
                 0 | 1 if i == 0 => 2,
+                0 if rng.below(3) > 0 => 1,
                 count => count,
             };
-            (0..count).map(|_| 1 + rng.below(n - 1)).collect()
+            let last = i + 1 == n && rng.below(4) > 0;
+            (0..if last { 0 } else { count })
+                .map(|edge| match rng.below(3) {
+                    0 | 1 if edge == 0 && i + 1 < n => i + 1,
+                    _ => 1 + rng.below(n - 1),
+                })
+                .collect()
         })
         .collect();
+    // Most graphs get a counting loop whose bound varies, from `head` to
+    // `latch`, whatever else may happen on the way.
+    let head = 1 + rng.below(n - 2);
+    let latch = head + rng.below(n - 1 - head);
+    let counts = rng.below(4) > 0;
+    if counts {
+        for (i, to) in succs.iter_mut().enumerate().take(latch).skip(head - 1) {
+            match to.first_mut() {
+                Some(first) => *first = i + 1,
+                None => to.push(i + 1),
+            }
+        }
+        succs[latch] = vec![head, latch + 1];
+    }
     let edges: Vec<(u32, u32)> = succs
         .iter()
         .enumerate()
@@ -55,7 +76,11 @@ fn random_function(rng: &mut Rng) -> Function {
         .collect();
     let graph = Plain::new(n, &edges);
     let dominators = Dominators::new(&graph, 0);
-    let rpo: Vec<usize> = graph.reverse_postorder(0).iter().map(|&b| b as usize).collect();
+    let rpo: Vec<usize> = graph
+        .reverse_postorder(0)
+        .iter()
+        .map(|&b| b as usize)
+        .collect();
 
     let mut f = FunctionBuilder::new("f");
     let mut pools = vec![Pool::default(); n];
@@ -64,7 +89,7 @@ fn random_function(rng: &mut Rng) -> Function {
         .map(|i| if i == 0 { f.current() } else { f.block() })
         .collect();
     for &i in rpo.iter().skip(1) {
-        for _ in 0..rng.below(3) {
+        for _ in 0..rng.below(3).max(usize::from(counts && i == head)) {
             let p = f.block_param(blocks[i], Type::I32);
             pools[i].ints.push(p);
         }
@@ -92,6 +117,13 @@ fn random_function(rng: &mut Rng) -> Function {
     }
     for i in 0..n {
         f.switch_to(blocks[i]);
+        let counter = f.func().block(blocks[head]).params.first().copied();
+        if let Some(p) = counter.filter(|p| counts && i == latch && pools[i].ints.contains(p)) {
+            let one = pools[i].ints[2];
+            pools[i]
+                .ints
+                .push(f.ins(Opcode::Iadd, Type::I32, &[p, one]));
+        }
         if !rpo.contains(&i) {
             f.trap(TrapCode::User(1));
             continue;
@@ -108,11 +140,11 @@ fn random_function(rng: &mut Rng) -> Function {
                 };
                 args.push(match rng.below(4) {
                     // Going round, so that loops count.
-                    0 | 1 if pool.contains(&p) && f.func().ty(p) == Type::I32 => {
+                    0..=2 if pool.contains(&p) && f.func().ty(p) == Type::I32 => {
                         let step = [own.ints[2], own.ints[0], p][rng.below(3)];
                         f.ins(Opcode::Iadd, Type::I32, &[p, step])
                     }
-                    0 | 1 if f.func().ty(p) == Type::I32 => own.ints[2],
+                    0..=2 if f.func().ty(p) == Type::I32 => own.ints[2],
                     _ => rng.pick(pool),
                 });
             }
@@ -124,9 +156,12 @@ fn random_function(rng: &mut Rng) -> Function {
             0 => Terminator::ret(&[]),
             1 => Terminator::jump(calls[0].clone()),
             2 => {
-                let cond = match rng.below(2) {
-                    0 => *pool.preds.last().expect("a predicate"),
-                    _ => rng.pick(&pool.preds),
+                let recent = *pool.ints.last().expect("an integer");
+                let cond = match rng.below(4) {
+                    0 => rng.pick(&pool.preds),
+                    1 => f.icmp(IntCC::Ult, recent, pool.ints[1]),
+                    2 => f.icmp(IntCC::Eq, rng.pick(&pool.ints), pool.ints[1]),
+                    _ => f.icmp(rng.pick(IntCC::ALL), recent, rng.pick(&pool.ints)),
                 };
                 Terminator::br(cond, calls[0].clone(), calls[1].clone())
             }
@@ -148,13 +183,20 @@ fn random_inst(rng: &mut Rng, f: &mut FunctionBuilder, pool: &mut Pool) {
     let op = |rng: &mut Rng, ops: &[Opcode]| rng.pick(ops);
     use Opcode::*;
     match rng.below(13) {
-        0 => pool.ints.push(f.ins(op(rng, &[LaneId, TidX, WarpId]), Type::I32, &[])),
+        0 => pool
+            .ints
+            .push(f.ins(op(rng, &[LaneId, TidX, WarpId]), Type::I32, &[])),
         1 => {
             let c = [0, 1, 2, 3, 5, 31, 32][rng.below(7)];
             pool.ints.push(f.iconst(Type::I32, c));
         }
         2..=4 => {
-            let op = op(rng, &[Iadd, Iadd, Iadd, Isub, Imul, Band, Bor, Bxor, Ushr, Umin, Smax]);
+            let op = op(
+                rng,
+                &[
+                    Iadd, Iadd, Iadd, Isub, Imul, Band, Bor, Bxor, Ushr, Umin, Smax,
+                ],
+            );
             pool.ints.push(f.ins(op, Type::I32, &[a, b]));
         }
         5 | 6 => {
@@ -172,7 +214,9 @@ fn random_inst(rng: &mut Rng, f: &mut FunctionBuilder, pool: &mut Pool) {
             2 => f.ins(ReadFirst, Type::I32, &[a]),
             _ => f.ins(ShflBfly, Type::I32, &[a, b]),
         }),
-        10 => pool.preds.push(f.ins(op(rng, &[VoteAny, VoteAll]), Type::Pred, &[p])),
+        10 => pool
+            .preds
+            .push(f.ins(op(rng, &[VoteAny, VoteAll]), Type::Pred, &[p])),
         11 => {
             let guard = Guard {
                 pred: p,
@@ -298,7 +342,13 @@ impl Machine<'_> {
                 }
             }
             // In the order of the terminator's targets.
-            let order: Vec<Block> = self.func.term(pc).targets().iter().map(|t| t.block).collect();
+            let order: Vec<Block> = self
+                .func
+                .term(pc)
+                .targets()
+                .iter()
+                .map(|t| t.block)
+                .collect();
             groups.sort_by_key(|g| order.iter().position(|&t| t == g.0));
             let top = stack.len() - 1;
             match groups[..] {
@@ -344,7 +394,9 @@ impl Machine<'_> {
             (self.uniformity.exec_scope(b), full, "launched"),
         ] {
             if scope <= narrow && mask != all {
-                return Err(format!("{b} claims all {what} lanes at {scope}, {mask:#x} run it"));
+                return Err(format!(
+                    "{b} claims all {what} lanes at {scope}, {mask:#x} run it"
+                ));
             }
         }
         for v in self.func.values() {
@@ -352,11 +404,12 @@ impl Machine<'_> {
                 warpfold_ir::ValueDef::Param(d, _) => Some(d),
                 warpfold_ir::ValueDef::Result(..) => self.uniformity.state.def_block[v],
             };
-            let own_param = matches!(self.func.def(v), warpfold_ir::ValueDef::Param(d, _) if d == b);
-            if let Some(d) = def {
-                if own_param || d != b && self.dominators.dominates(d, b) {
-                    self.check(v, b, mask)?;
-                }
+            let own_param =
+                matches!(self.func.def(v), warpfold_ir::ValueDef::Param(d, _) if d == b);
+            if let Some(d) = def
+                && (own_param || d != b && self.dominators.dominates(d, b))
+            {
+                self.check(v, b, mask)?;
             }
         }
         let mut mask = mask;
@@ -374,7 +427,9 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            let Some(&result) = inst.results.first() else { continue };
+            let Some(&result) = inst.results.first() else {
+                continue;
+            };
             let mut out = Vec::new();
             for lane in self.lanes_of(mask) {
                 let bits = match (on.contains(&lane), inst.guard) {
@@ -401,10 +456,10 @@ impl Machine<'_> {
                 Terminator::Jump(_) => 0,
                 Terminator::Br { cond, .. } => {
                     let taken = self.get(*cond, lane).expect("no poison") & 1 == 1;
-                    if let (Some(known), false) = (self.uniformity.known_mask(b), self.wide) {
-                        if (known >> lane & 1 == 1) != taken {
-                            return Err(format!("lane {lane} at {b} is against the known mask"));
-                        }
+                    if let (Some(known), false) = (self.uniformity.known_mask(b), self.wide)
+                        && (known >> lane & 1 == 1) != taken
+                    {
+                        return Err(format!("lane {lane} at {b} is against the known mask"));
                     }
                     usize::from(!taken)
                 }
@@ -431,7 +486,9 @@ impl Machine<'_> {
         let warp: Vec<u32> = on.iter().copied().filter(|l| l / 32 == lane / 32).collect();
         let held = |v: Value, l: u32| self.get(v, l).expect("no poison");
         let lanes_where = |p: &dyn Fn(u32) -> bool| {
-            warp.iter().filter(|&&l| p(l)).fold(0u128, |m, l| m | 1 << (l % 32))
+            warp.iter()
+                .filter(|&&l| p(l))
+                .fold(0u128, |m, l| m | 1 << (l % 32))
         };
         Some(match inst.op {
             Opcode::LaneId => u128::from(thread % 32),
@@ -519,17 +576,20 @@ fn soak(programs: u64, seed: u64) {
         }
     }
     assert!(total[0] > programs * 100, "few claims: {total:?}");
-    assert!(total[1] > programs / 10, "no claim was ever stale: {total:?}");
+    assert!(
+        total[1] > programs / 20,
+        "no claim was ever stale: {total:?}"
+    );
 }
 
 #[test]
 fn random_graphs_keep_every_claim() {
-    soak(300, 0x9E37_79B9_7F4A_7C15);
+    soak(50, 0x9E37_79B9_7F4A_7C15);
 }
 
 #[test]
 #[ignore = "minutes; run by hand after changes to control"]
 fn many_random_graphs_keep_every_claim() {
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok());
-    soak(20_000, seed.unwrap_or(1));
+    soak(4_000, seed.unwrap_or(1));
 }

@@ -5,7 +5,12 @@ use super::*;
 const T: &str = "    v0 = tid_x\n";
 
 fn linear(body: &str) -> Uniformity {
-    straight("", "", &format!("{T}{body}"), LaunchShape::one_dimensional())
+    straight(
+        "",
+        "",
+        &format!("{T}{body}"),
+        LaunchShape::one_dimensional(),
+    )
 }
 
 /// The scope of the last value.
@@ -16,7 +21,12 @@ fn last(u: &Uniformity) -> Scope {
 #[track_caller]
 fn scope_of(body: &str, expected: Scope) {
     let u = linear(body);
-    assert_eq!(last(&u), expected, "{body}: {:?}", u.shape(v(u.types.len() as u32 - 1)));
+    assert_eq!(
+        last(&u),
+        expected,
+        "{body}: {:?}",
+        u.shape(v(u.types.len() as u32 - 1))
+    );
 }
 
 fn with_constant(c: i64, op: &str) -> String {
@@ -80,7 +90,10 @@ fn comparisons_at_warp_bounds() {
     ] {
         scope_of(&with_constant(c, &format!("icmp.i32 {cc}")), expected);
         let inverse: warpfold_ir::IntCC = cc.parse().unwrap();
-        scope_of(&with_constant(c, &format!("icmp.i32 {}", inverse.inverse())), expected);
+        scope_of(
+            &with_constant(c, &format!("icmp.i32 {}", inverse.inverse())),
+            expected,
+        );
         let swapped = format!(
             "    v1 = const.i32 {c}\n    v2 = icmp.i32 {} v1, v0",
             inverse.swap_args()
@@ -108,8 +121,15 @@ fn global_index_is_aligned_only_if_the_block_is() {
     assert_eq!(u.shape(v(4)).stride(), Some(1));
     assert_eq!(u.shape(v(4)).base().trailing(), 5);
     assert_eq!(u.shape(v(6)).scope(), Scope::Warp);
-    assert_eq!(u.shape(v(7)).stride(), Some(1), "no wrap: still affine when widened");
-    for shape in [LaunchShape::new([4, 1, 1], [65, 1, 1]), LaunchShape::one_dimensional()] {
+    assert_eq!(
+        u.shape(v(7)).stride(),
+        Some(1),
+        "no wrap: still affine when widened"
+    );
+    for shape in [
+        LaunchShape::new([4, 1, 1], [65, 1, 1]),
+        LaunchShape::one_dimensional(),
+    ] {
         let u = straight("", "", body, shape);
         assert_eq!(u.shape(v(4)).stride(), Some(1));
         assert_eq!(u.shape(v(4)).base().trailing(), 0);
@@ -139,7 +159,10 @@ fn two_dimensional_blocks() {
 #[test]
 fn differences() {
     scope_of("    v1 = isub.i32 v0, v0", Scope::Const);
-    scope_of("    v1 = const.i32 5\n    v2 = iadd.i32 v0, v1\n    v3 = isub.i32 v2, v0", Scope::Const);
+    scope_of(
+        "    v1 = const.i32 5\n    v2 = iadd.i32 v0, v1\n    v3 = isub.i32 v2, v0",
+        Scope::Const,
+    );
     // (a + 4t) - 4t is a, at a's scope.
     let text = "function %f(i32) {\nblock0(v0: i32):\n    v1 = tid_x\n    v2 = const.i32 4\n    \
                 v3 = imul.i32 v1, v2\n    v4 = iadd.i32 v0, v3\n    v5 = const.i32 2\n    \
@@ -247,7 +270,10 @@ fn ids_parameters_and_addresses() {
     let u = analyse(&parse(text));
     let scopes: Vec<_> = (0..=8).map(|n| u.shape(v(n)).scope()).collect();
     use Scope::*;
-    assert_eq!(scopes, [Grid, Lane, Lane, Warp, Block, Grid, Grid, Grid, Grid]);
+    assert_eq!(
+        scopes,
+        [Grid, Lane, Lane, Warp, Block, Grid, Grid, Grid, Grid]
+    );
     assert_eq!(u.shape(v(2)).stride(), Some(1));
     assert_eq!(u.reason(v(1)), Some(Reason::Parameter(1)));
     assert_eq!(u.reason(v(2)), Some(Reason::Source(Opcode::LaneId)));
@@ -277,7 +303,8 @@ fn known_masks() {
     assert_eq!(mask(&and_eq("v3", 3, "eq", 0)), Some(0x1111_1111));
     // Bit 5 of the index is the warp's, not the lane's.
     assert_eq!(mask(&and_eq("v3", 33, "eq", 1)), None);
-    let below = |of: &str, c: u32| format!("    v4 = const.i32 {c}\n    v9 = icmp.i32 ult {of}, v4\n");
+    let below =
+        |of: &str, c: u32| format!("    v4 = const.i32 {c}\n    v9 = icmp.i32 ult {of}, v4\n");
     assert_eq!(mask(&below("v2", 16)), Some(0xFFFF));
     assert_eq!(mask(&below("v2", 32)), Some(0xFFFF_FFFF));
     assert_eq!(mask(&below("v3", 16)), None);
@@ -285,9 +312,16 @@ fn known_masks() {
     let unknown = parse(&branch_on(
         "    v2 = tid_x\n    v3 = const.i32 1\n    v4 = band.i32 v2, v3\n    v5 = icmp.i32 eq v4, v3\n    br v5, block1, block2\nblock1:\n    jump block2\nblock2:\n    ret\n",
     ));
-    assert_eq!(under(&unknown, LaunchShape::unknown()).known_mask(b(0)), None);
+    assert_eq!(
+        under(&unknown, LaunchShape::unknown()).known_mask(b(0)),
+        None
+    );
     let narrow = under(&unknown, LaunchShape::new([1; 3], [4, 4, 4]));
-    assert_eq!(narrow.known_mask(b(0)), Some(0xAAAA_AAAA), "rows of 4 repeat in the warp");
+    assert_eq!(
+        narrow.known_mask(b(0)),
+        Some(0xAAAA_AAAA),
+        "rows of 4 repeat in the warp"
+    );
 }
 
 #[test]
@@ -301,13 +335,28 @@ fn tail_guards() {
     };
     assert_eq!(tail("    v9 = icmp.i32 ult v6, v0\n"), (Scope::Lane, true));
     assert_eq!(tail("    v9 = icmp.i32 sge v6, v0\n"), (Scope::Lane, true));
-    assert_eq!(tail("    v8 = isub.i32 v0, v6\n    v7 = const.i32 0\n    v9 = icmp.i32 sgt v8, v7\n"), (Scope::Lane, true));
-    assert_eq!(tail("    v8 = uextend.i64 v6\n    v9 = icmp.i64 ult v8, v1\n"), (Scope::Lane, true));
+    assert_eq!(
+        tail("    v8 = isub.i32 v0, v6\n    v7 = const.i32 0\n    v9 = icmp.i32 sgt v8, v7\n"),
+        (Scope::Lane, true)
+    );
+    assert_eq!(
+        tail("    v8 = uextend.i64 v6\n    v9 = icmp.i64 ult v8, v1\n"),
+        (Scope::Lane, true)
+    );
     assert_eq!(tail("    v9 = icmp.i32 eq v6, v0\n"), (Scope::Lane, false));
     // Every warp splits here.
-    assert_eq!(tail("    v8 = lane_id\n    v9 = icmp.i32 ult v8, v0\n"), (Scope::Lane, false));
-    assert_eq!(tail("    v8 = warp_id\n    v9 = icmp.i32 ult v6, v8\n"), (Scope::Lane, false));
-    assert_eq!(tail("    v9 = icmp.i32 ult v5, v0\n"), (Scope::Block, false));
+    assert_eq!(
+        tail("    v8 = lane_id\n    v9 = icmp.i32 ult v8, v0\n"),
+        (Scope::Lane, false)
+    );
+    assert_eq!(
+        tail("    v8 = warp_id\n    v9 = icmp.i32 ult v6, v8\n"),
+        (Scope::Lane, false)
+    );
+    assert_eq!(
+        tail("    v9 = icmp.i32 ult v5, v0\n"),
+        (Scope::Block, false)
+    );
 }
 
 #[test]

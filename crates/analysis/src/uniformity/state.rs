@@ -1,0 +1,90 @@
+//! What the solver has found, and the query for a value at a block.
+
+use cranelift_entity::{EntitySet, SecondaryMap};
+use smallvec::SmallVec;
+use warpfold_ir::{Block, Value};
+
+use super::control::Split;
+use super::domain::Shape;
+use super::reason::Reason;
+use super::scope::Scope;
+
+/// What the analysis knows of values and branches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub shapes: SecondaryMap<Value, Option<Shape>>,
+    pub def_block: SecondaryMap<Value, Option<Block>>,
+    pub reasons: SecondaryMap<Value, Option<Reason>>,
+    pub branch_scope: SecondaryMap<Block, Option<Scope>>,
+    pub branch_reasons: SecondaryMap<Block, Option<Reason>>,
+    pub splits: Vec<Split>,
+    /// Per block that some lanes may execute again: split and its round.
+    pub rounds: SecondaryMap<Block, SmallVec<[(u32, u32); 2]>>,
+    pub coarse: Option<Coarse>,
+}
+
+/// The coarse mode's scope, and the values that may vary somewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Coarse {
+    pub scope: Scope,
+    pub varying: EntitySet<Value>,
+}
+
+impl State {
+    /// The value's shape among lanes that execute `b` together; `None` while
+    /// it is bottom.
+    pub fn at(&self, v: Value, b: Block) -> Option<Shape> {
+        let mut shape = self.shapes[v]?;
+        let def = self.def_block[v]?;
+        if def == b {
+            return Some(shape);
+        }
+        for &(split, round) in &self.rounds[def] {
+            if self.is_separated(v, b, split, round) {
+                shape = shape.separated(self.splits[split as usize].scope);
+            }
+        }
+        if let Some(coarse) = &self.coarse
+            && coarse.varying.contains(v)
+        {
+            shape = shape.separated(coarse.scope);
+        }
+        Some(shape)
+    }
+
+    fn is_separated(&self, v: Value, b: Block, split: u32, round: u32) -> bool {
+        let split = &self.splits[split as usize];
+        split.scope > Scope::Grid && split.rounds[round as usize].separates_at(b) && split.varies(v)
+    }
+
+    /// Why `v` differs between lanes at `b`.
+    pub fn cause_at(&self, v: Value, b: Block) -> Option<Reason> {
+        let shape = self.shapes[v]?;
+        if !shape.is_uniform() {
+            return Some(Reason::Operand(v));
+        }
+        if self.at(v, b)?.is_uniform() {
+            return None;
+        }
+        let def = self.def_block[v]?;
+        let by_round = self.rounds[def].iter().find(|&&(split, round)| {
+            self.splits[split as usize].scope == Scope::Lane
+                && self.is_separated(v, b, split, round)
+        });
+        Some(match by_round {
+            Some(&(split, round)) => {
+                let split = &self.splits[split as usize];
+                Reason::Temporal {
+                    value: v,
+                    header: split.rounds[round as usize].header,
+                    branch: split.branch,
+                }
+            }
+            None => Reason::Budget,
+        })
+    }
+
+    pub fn is_coarse(&self) -> Option<Scope> {
+        self.coarse.as_ref().map(|c| c.scope)
+    }
+}

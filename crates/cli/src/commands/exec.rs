@@ -1,0 +1,64 @@
+//! `warpfold exec`: run and count, no conversion.
+
+use warpfold::render;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, StageArgs};
+use crate::walk;
+
+const AFTER_HELP: &str = "\
+Examples:
+  warpfold exec tests/kernels/clamp.clif
+  warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
+  warpfold opt k.clif | warpfold exec --syntax wf -
+
+Exit status:
+  0  the kernel finished (lanes that trap are counted and listed)
+  1  it did not: no progress, step limit, lanes waiting for each other
+  2  bad usage or bad input";
+
+/// Arguments of `exec`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    launch: LaunchArgs,
+    #[command(flatten)]
+    stage: StageArgs,
+    #[command(flatten)]
+    check: CheckArgs,
+
+    /// Machine that weighs the counters, by name or path
+    #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
+    machine: String,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    /// Show which lanes went through which block
+    #[arg(long, help_heading = "Output")]
+    timeline: bool,
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn execute(self) -> Result<(), Failure> {
+        let machine = input::machine(&self.machine)?;
+        let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
+        let launch = walk::launch(&kernel, &self.input)?;
+        let staged = walk::staged(kernel.lowered, self.stage.stage)?;
+        let run = self.launch.run_options(self.timeline);
+        let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
+        let doc = render::executed(
+            staged.lowered(),
+            staged.func(),
+            &outcome,
+            (launch.grid, launch.block),
+            &machine,
+        );
+        self.report.write(&doc)
+    }
+}

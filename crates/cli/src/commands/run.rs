@@ -1,0 +1,87 @@
+//! `warpfold run`: the main job.
+
+use warpfold::render;
+use warpfold::{Diagnostic, Fault, Outcome};
+
+use crate::failure::Failure;
+use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs};
+use crate::walk;
+
+const AFTER_HELP: &str = "\
+The kernel is first run with all branches kept, and decisions rest on what was
+counted; `--no-profile` decides by what the analysis knows and by assumption.
+Results, stores, traps and memory are then compared before and after.
+
+Examples:
+  warpfold run tests/kernels/clamp.clif
+  warpfold run --machine hopper --force predicate tests/kernels/clamp.clif
+  warpfold run --grid 4 --block 128 --arg 'buf:i32:512:random(-9, 9)' k.clif
+  warpfold run --format json -o clamp.json tests/kernels/clamp.clif
+
+Exit status:
+  0  the versions do the same
+  1  they differ, or the kernel did not finish
+  2  bad usage or bad input";
+
+/// Arguments of `run`.
+#[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    launch: LaunchArgs,
+    #[command(flatten)]
+    road: RoadArgs,
+
+    /// Decide without counts of a run
+    #[arg(long, help_heading = "Conversion")]
+    no_profile: bool,
+
+    #[command(flatten)]
+    report: ReportArgs,
+
+    /// Show which lanes went through which block, before and after
+    #[arg(long, help_heading = "Output")]
+    timeline: bool,
+}
+
+impl Args {
+    /// Runs the command.
+    pub fn execute(self) -> Result<(), Failure> {
+        let settings = walk::settings(&self.road)?;
+        let kernel = walk::kernel(
+            &self.input,
+            &self.launch,
+            &self.road.check,
+            &settings.machine,
+        )?;
+        let launch = walk::launch(&kernel, &self.input)?;
+        let run = self.launch.run_options(self.timeline);
+        let mut canonical = kernel.lowered.clean()?.canonicalise()?;
+        if !self.no_profile {
+            canonical = canonical.profile(&launch, &run)?;
+        }
+        let outcome = canonical.convert(&settings)?.measure(&launch, &run)?;
+        self.report.write(&render::run(&outcome))?;
+        verdict(&outcome)
+    }
+}
+
+/// A failure if the versions differ.
+fn verdict(outcome: &Outcome) -> Result<(), Failure> {
+    let (of, version) = if !outcome.sameness().is_same() {
+        (outcome.sameness(), "converted")
+    } else if !outcome.kept_sameness().is_same() {
+        (outcome.kept_sameness(), "canonical")
+    } else {
+        return Ok(());
+    };
+    let mut d = Diagnostic::new(
+        outcome.optimized().lowered().file(),
+        format!("the {version} kernel differs: {of}"),
+    )
+    .at(of.line(), 0);
+    d.fault = Fault::Run;
+    Err(d.into())
+}

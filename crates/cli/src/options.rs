@@ -1,0 +1,199 @@
+//! Groups of options that commands share.
+
+use clap::{Args, ValueEnum};
+use warpfold::launch::{ArgOverride, Dims, Overrides};
+use warpfold::{RunOptions, Syntax};
+
+use crate::walk::Stage;
+
+/// The kernel.
+#[derive(Args)]
+pub struct InputArgs {
+    /// Kernel file, CLIF or (`.wf`) Warpfold IR; `-` for standard input
+    pub file: String,
+
+    /// Which function of the file is the kernel [default: the launch's, or the first]
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+
+    /// What the file holds [default: by its name, CLIF for standard input]
+    #[arg(long, value_name = "SYNTAX", value_parser = parse_syntax)]
+    pub syntax: Option<Syntax>,
+}
+
+fn parse_syntax(s: &str) -> Result<Syntax, String> {
+    match s {
+        "clif" => Ok(Syntax::Clif),
+        "wf" => Ok(Syntax::Wf),
+        _ => Err("expected `clif` or `wf`".to_owned()),
+    }
+}
+
+/// The launch. Each overrides what the kernel file's `;!` lines say.
+#[derive(Args)]
+#[command(next_help_heading = "Launch")]
+pub struct LaunchArgs {
+    /// Blocks in the grid: X, X,Y or X,Y,Z
+    #[arg(long, value_name = "DIMS", allow_hyphen_values = true)]
+    pub grid: Option<Dims>,
+
+    /// Threads in a block: X, X,Y or X,Y,Z
+    #[arg(long, value_name = "DIMS", allow_hyphen_values = true)]
+    pub block: Option<Dims>,
+
+    /// Bytes of shared memory per block
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    pub shared: Option<u32>,
+
+    /// An argument, in order or as INDEX=SPEC: `5`, `lane`, `tid % 2 == 0`,
+    /// `[1, 0]`, `random(-10, 10)`, `at:NAME:4*lane`, `buf:i32:128:iota`
+    #[arg(long, value_name = "SPEC", allow_hyphen_values = true)]
+    pub arg: Vec<ArgOverride>,
+
+    /// Seed of random contents that name none
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Issues after which a run is given up
+    #[arg(long, value_name = "N", default_value_t = warpfold::DEFAULT_STEP_LIMIT)]
+    pub step_limit: u64,
+}
+
+impl LaunchArgs {
+    /// What they replace in the file's launch.
+    pub fn overrides(&self, input: &InputArgs) -> Overrides {
+        Overrides {
+            function: input.function.clone(),
+            grid: self.grid,
+            block: self.block,
+            shared: self.shared,
+            seed: self.seed,
+            args: self.arg.clone(),
+        }
+    }
+
+    /// How to run.
+    pub fn run_options(&self, timeline: bool) -> RunOptions {
+        RunOptions {
+            step_limit: self.step_limit,
+            timeline,
+        }
+    }
+}
+
+/// Whether to run for counts.
+#[derive(Args)]
+#[command(next_help_heading = "Conversion")]
+pub struct ProfileArgs {
+    /// Run the kernel first, all branches kept, and decide by its counts
+    #[arg(long)]
+    pub profile: bool,
+}
+
+/// Which version.
+#[derive(Args)]
+pub struct StageArgs {
+    /// Which version of the kernel
+    #[arg(long, value_name = "STAGE", value_enum, default_value_t)]
+    pub stage: Stage,
+}
+
+/// Where lanes meet again.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Joins {
+    /// Post-dominators without early-return edges
+    #[default]
+    Default,
+    /// Post-dominators of the whole graph
+    Cfg,
+}
+
+impl From<Joins> for warpfold::analysis::JoinRule {
+    fn from(joins: Joins) -> Self {
+        match joins {
+            Joins::Default => Self::Default,
+            Joins::Cfg => Self::Cfg,
+        }
+    }
+}
+
+/// The road, as far as decisions go.
+#[derive(Args)]
+#[command(next_help_heading = "Conversion")]
+pub struct RoadArgs {
+    /// Machine by name (see `warpfold machines`) or path of a TOML file
+    #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
+    pub machine: String,
+
+    /// Override cost wherever legal: branch, straight, select (all bare) or
+    /// predicate (all guarded)
+    #[arg(long, value_name = "FORM")]
+    pub force: Option<warpfold::opt::report::Force>,
+
+    /// Leave what conversion emits as it is, so that predictions are exact
+    #[arg(long)]
+    pub no_cleanup: bool,
+
+    #[command(flatten)]
+    pub check: CheckArgs,
+}
+
+/// What every command that walks the road takes.
+#[derive(Args)]
+#[command(next_help_heading = "Conversion")]
+pub struct CheckArgs {
+    /// Where the lanes of a branch meet again
+    #[arg(long, value_name = "RULE", value_enum, default_value_t)]
+    pub joins: Joins,
+
+    /// Verify the IR after each stage, not only after reading
+    #[arg(long)]
+    pub verify_each: bool,
+}
+
+/// Whether to colour.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// To be read
+    #[default]
+    Text,
+    /// To be parsed; versioned
+    Json,
+}
+
+/// Where the result goes.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<String>,
+
+    /// Colour
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: When,
+}
+
+/// The same with a choice of format.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct ReportArgs {
+    /// Text or JSON
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub format: Format,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

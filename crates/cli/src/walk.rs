@@ -1,0 +1,123 @@
+//! Walking the road by what the command line says.
+
+use clap::ValueEnum;
+use warpfold::analysis::uniformity::Uniformity;
+use warpfold::exec::Launch;
+use warpfold::ir::Function;
+use warpfold::machine::Machine;
+use warpfold::{Before, Canonical, DEFAULT_MACHINE, Kernel, Lowered, Optimized, Options, Settings};
+
+use crate::failure::Failure;
+use crate::input;
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, ProfileArgs, RoadArgs};
+
+/// A version of the kernel that is not converted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Stage {
+    /// As read
+    #[default]
+    Written,
+    /// Cleaned up: what comparisons call before
+    Before,
+    /// Canonical: what is priced
+    Canonical,
+}
+
+/// The kernel at some stage.
+pub enum Staged {
+    /// As read, or cleaned up.
+    Before(Box<Before>),
+    /// Canonical.
+    Canonical(Box<Canonical>),
+}
+
+impl Staged {
+    /// The function.
+    pub fn func(&self) -> &Function {
+        match self {
+            Self::Before(s) => s.func(),
+            Self::Canonical(s) => s.func(),
+        }
+    }
+
+    /// What is uniform in it.
+    pub fn uniformity(&self) -> &Uniformity {
+        match self {
+            Self::Before(s) => s.uniformity(),
+            Self::Canonical(s) => s.uniformity(),
+        }
+    }
+
+    /// The kernel as read.
+    pub fn lowered(&self) -> &Lowered {
+        match self {
+            Self::Before(s) => s.lowered(),
+            Self::Canonical(s) => s.before().lowered(),
+        }
+    }
+}
+
+/// Takes a kernel to `stage`.
+pub fn staged(lowered: Lowered, stage: Stage) -> Result<Staged, Failure> {
+    Ok(match stage {
+        Stage::Written => Staged::Before(lowered.as_written()?.into()),
+        Stage::Before => Staged::Before(lowered.clean()?.into()),
+        Stage::Canonical => Staged::Canonical(lowered.clean()?.canonicalise()?.into()),
+    })
+}
+
+/// The machine that decides when none is named.
+pub fn default_machine() -> Result<Machine, Failure> {
+    input::machine(DEFAULT_MACHINE)
+}
+
+/// How to convert.
+pub fn settings(road: &RoadArgs) -> Result<Settings, Failure> {
+    Ok(Settings {
+        force: road.force,
+        cleanup: !road.no_cleanup,
+        ..Settings::new(input::machine(&road.machine)?)
+    })
+}
+
+/// Reads the kernel; its pointers are those of `machine`.
+pub fn kernel(
+    input: &InputArgs,
+    launch: &LaunchArgs,
+    check: &CheckArgs,
+    machine: &Machine,
+) -> Result<Kernel, Failure> {
+    let source = input::source(input, &machine.triple)?;
+    let options = Options {
+        joins: check.joins.into(),
+        shape: None,
+        verify_each: check.verify_each,
+    };
+    Ok(source.kernel(&launch.overrides(input), &options)?)
+}
+
+/// The kernel's launch, ready to run.
+pub fn launch(kernel: &Kernel, input: &InputArgs) -> Result<Launch, Failure> {
+    Ok(kernel.launch(input::directory(&input.file))?)
+}
+
+/// From the command line to the converted kernel, and the lines of the file
+/// that state its launch.
+pub fn optimized(
+    input: &InputArgs,
+    launch_args: &LaunchArgs,
+    road: &RoadArgs,
+    profile: &ProfileArgs,
+) -> Result<(Optimized, String), Failure> {
+    let settings = settings(road)?;
+    let kernel = kernel(input, launch_args, &road.check, &settings.machine)?;
+    let launch = match profile.profile {
+        true => Some(launch(&kernel, input)?),
+        false => None,
+    };
+    let mut canonical = kernel.lowered.clean()?.canonicalise()?;
+    if let Some(launch) = &launch {
+        canonical = canonical.profile(launch, &launch_args.run_options(false))?;
+    }
+    Ok((canonical.convert(&settings)?, kernel.header))
+}

@@ -1,0 +1,397 @@
+//! What each command does, on a real kernel.
+
+mod support;
+
+use serde_json::Value;
+use support::{CLAMP, scratch, warpfold, warpfold_on};
+
+fn json(args: &[&str]) -> Value {
+    let text = warpfold(args).ok();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value["version"], 1, "{args:?}");
+    value
+}
+
+#[test]
+fn run_reports_decisions_and_counters() {
+    let text = warpfold(&["run", CLAMP]).ok();
+    let mut lines = text.lines();
+    let title = lines.next().unwrap();
+    assert!(
+        title.starts_with("clamp on ampere (b 3.5 proven, 5.5 agreed, 6 split)"),
+        "{title}"
+    );
+    assert!(
+        title.ends_with(": 2 blocks of 64 threads, 4 warps"),
+        "{title}"
+    );
+    let verdict = lines.next().unwrap();
+    assert!(verdict.starts_with("same before and after: "), "{verdict}");
+    for row in [
+        "37: brif",
+        "46: brif",
+        "inst_executed ",
+        "divergent_branch ",
+        "cost ",
+    ] {
+        assert!(text.lines().any(|l| l.starts_with(row)), "{row}");
+    }
+    assert!(text.contains("\ncost on ampere: predicted "), "{text}");
+}
+
+#[test]
+fn run_json_joins_predictions_and_measurements() {
+    let doc = json(&["run", "--no-cleanup", "--format", "json", CLAMP]);
+    assert_eq!(doc["command"], "run");
+    assert_eq!(doc["file"], CLAMP);
+    assert_eq!(doc["function"], "clamp");
+    assert_eq!(doc["sameness"]["verdict"], "same");
+    let branches = doc["branches"].as_array().unwrap();
+    assert_eq!(branches.len(), 2);
+    let mut sum = doc["cost"]["outside"].as_f64().unwrap();
+    for b in branches {
+        assert_eq!(b["predicted"], b["measured"], "{b}");
+        sum += b["measured"].as_f64().unwrap();
+    }
+    assert_eq!(doc["cost"]["predicted"], doc["cost"]["after"]);
+    assert_eq!(doc["cost"]["predicted_kept"], doc["cost"]["kept"]);
+    assert_eq!(doc["cost"]["after"].as_f64().unwrap(), sum);
+    let versions: Vec<_> = doc["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| &r["version"])
+        .collect();
+    assert_eq!(versions, ["before", "kept", "after"]);
+    // 32 lanes an issue, each on or lost to one of four things.
+    for run in doc["runs"].as_array().unwrap() {
+        let n = |name: &str| run["counters"][name].as_u64().unwrap();
+        let lost = ["partial", "exited", "diverged", "predicated"].map(|l| n(&format!("lost_{l}")));
+        assert_eq!(
+            32 * n("inst_executed"),
+            n("thread_inst_executed_pred_on") + lost.iter().sum::<u64>()
+        );
+        assert_eq!(
+            run["counters"]["cost"],
+            doc["cost"][run["version"].as_str().unwrap()]
+        );
+    }
+}
+
+#[test]
+fn forced_forms_are_obeyed_and_said() {
+    for (form, outcome) in [
+        ("branch", "branch"),
+        ("straight", "straight"),
+        ("predicate", "straight"),
+    ] {
+        let doc = json(&["run", "--force", form, "--format", "json", CLAMP]);
+        let head = &doc["branches"][0];
+        assert_eq!(head["outcome"], outcome, "{form}");
+        assert_eq!(doc["settings"]["force"], form);
+        assert_eq!(doc["sameness"]["verdict"], "same");
+    }
+    let text = warpfold(&["run", "--force", "branch", CLAMP]).ok();
+    assert!(text.contains("forced: branch"));
+}
+
+#[test]
+fn machines_change_decisions_costs_and_nothing_else() {
+    let on = |machine: &str| {
+        json(&[
+            "run",
+            "--force",
+            "branch",
+            "--machine",
+            machine,
+            "--format",
+            "json",
+            CLAMP,
+        ])
+    };
+    let (unit, textbook) = (on("unit"), on("textbook"));
+    assert_eq!(unit["machine"]["name"], "unit");
+    let counter = |doc: &Value, name: &str| doc["runs"][0]["counters"][name].as_u64().unwrap();
+    assert_eq!(
+        counter(&unit, "inst_executed"),
+        counter(&textbook, "inst_executed")
+    );
+    assert_eq!(
+        unit["cost"]["before"],
+        unit["runs"][0]["counters"]["inst_executed"]
+    );
+    // textbook: branches and jumps cost nothing, b is 5.
+    let free = counter(&textbook, "issue_branch") + counter(&textbook, "issue_jump");
+    let want = counter(&textbook, "inst_executed") - free + 5 * counter(&textbook, "branch");
+    assert_eq!(textbook["cost"]["before"].as_u64().unwrap(), want);
+}
+
+#[test]
+fn a_machine_of_ones_own() {
+    let path = scratch("mine.toml");
+    let toml = warpfold(&["machines", "hopper"]).ok();
+    std::fs::write(&path, toml.replace("name = \"hopper\"", "name = \"mine\"")).unwrap();
+    let doc = json(&["explain", "--machine", &path, "--format", "json", CLAMP]);
+    assert_eq!(doc["machine"]["name"], "mine");
+    assert_eq!(
+        warpfold(&["machines", &path]).ok(),
+        std::fs::read_to_string(&path).unwrap()
+    );
+}
+
+#[test]
+fn machines_are_listed_with_b_and_its_source() {
+    let text = warpfold(&["machines"]).ok();
+    for name in [
+        "unit",
+        "textbook",
+        "pascal",
+        "ampere",
+        "hopper",
+        "blackwell",
+    ] {
+        assert!(text.lines().any(|l| l.starts_with(name)), "{name}");
+        assert!(text.contains(&format!("{name} branch.proven = ")), "{name}");
+    }
+}
+
+#[test]
+fn explain_gives_reasons_without_running() {
+    // No argument is needed: nothing runs.
+    let text = "function %f(i64, i32) {\nblock0(v0: i64, v1: i32):\n    brif v1, block1, block2\nblock1:\n    store v1, v0\n    jump block2\nblock2:\n    store v1, v0+4\n    return\n}\n";
+    let out = warpfold_on(&["explain", "-"], text.as_bytes()).ok();
+    assert!(out.starts_with("f on ampere"), "{out}");
+    for line in [
+        "3: brif, a triangle that ends at block2",
+        "  uniform    across the grid",
+        "  branch     ",
+        "  straight   ",
+        "  decision   ",
+    ] {
+        assert!(out.lines().any(|l| l.starts_with(line)), "{line}\n{out}");
+    }
+    let profiled = warpfold(&["explain", "--profile", CLAMP]).ok();
+    assert!(profiled.contains("(from profile)"), "{profiled}");
+}
+
+#[test]
+fn a_file_without_branches_says_so() {
+    let text = "function %f() {\nblock0:\n    return\n}\n";
+    for command in ["run", "explain"] {
+        let out = warpfold_on(&[command, "-"], text.as_bytes()).ok();
+        assert!(
+            out.contains("The kernel has no conditional branch."),
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn opt_prints_ir_that_every_command_reads() {
+    let path = scratch("clamp.wf");
+    assert_eq!(warpfold(&["opt", "--profile", "-o", &path, CLAMP]).ok(), "");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("function %clamp(i64, i64) {"), "{text}");
+    assert!(!text.contains(" br "), "{text}");
+    // It carries its launch, and does what the report says it does.
+    let exec = json(&["exec", "--format", "json", &path]);
+    let run = json(&["run", "--format", "json", CLAMP]);
+    assert_eq!(exec["runs"][0]["counters"], run["runs"][2]["counters"]);
+    // Nothing is left to convert, and printing it again changes nothing.
+    assert_eq!(warpfold(&["opt", "--profile", &path]).ok(), text);
+    assert!(
+        warpfold(&["run", &path])
+            .ok()
+            .contains("same before and after")
+    );
+    assert!(warpfold(&["uniformity", &path]).ok().contains("stride"));
+}
+
+#[test]
+fn exec_runs_the_kernel_as_written() {
+    let doc = json(&["exec", "--format", "json", CLAMP]);
+    let run = &doc["runs"][0];
+    assert_eq!(run["version"], "exec");
+    assert_eq!(run["ending"], "finished");
+    let branches = run["branches"].as_array().unwrap();
+    assert_eq!(branches.len(), 2);
+    assert_eq!(branches[0]["origin"]["line"], 37);
+    assert_eq!(branches[0]["executions"], 4);
+    assert_eq!(run["counters"]["branch"], 8);
+    let before = json(&["exec", "--stage", "before", "--format", "json", CLAMP]);
+    let full = json(&["run", "--format", "json", CLAMP]);
+    assert_eq!(before["runs"][0]["counters"], full["runs"][0]["counters"]);
+}
+
+#[test]
+fn a_launch_from_the_command_line() {
+    let text = "function %f(i32, i64) -> i32 {\nblock0(v0: i32, v1: i64):\n    v2 = load.i32 v1\n    v3 = iadd v0, v2\n    return v3\n}\n";
+    let args = [
+        "exec",
+        "--grid",
+        "3",
+        "--block",
+        "8,5",
+        "--arg",
+        "lane",
+        "--arg",
+        "buf:i32:1:7",
+        "--format",
+        "json",
+        "-",
+    ];
+    let doc: Value = serde_json::from_str(&warpfold_on(&args, text.as_bytes()).ok()).unwrap();
+    assert_eq!(doc["launch"]["grid"], serde_json::json!([3, 1, 1]));
+    assert_eq!(doc["launch"]["block"], serde_json::json!([8, 5, 1]));
+    let counters = &doc["runs"][0]["counters"];
+    // Three blocks of two warps, the second with 8 lanes; load, add, ret.
+    assert_eq!(counters["inst_executed"], 18);
+    assert_eq!(counters["thread_inst_executed"], 3 * 40 * 3);
+    assert_eq!(counters["lost_partial"], 3 * 24 * 3);
+}
+
+#[test]
+fn traps_are_counted_and_placed() {
+    let text = ";! block = 32\n;! [[arg]]\n;! varying = \"lane % 4\"\nfunction %f(i32) -> i32 {\nblock0(v0: i32):\n    v1 = iconst.i32 12\n    v2 = udiv v1, v0\n    return v2\n}\n";
+    for command in ["run", "exec"] {
+        let out = warpfold_on(&[command, "-"], text.as_bytes()).ok();
+        let row = out
+            .lines()
+            .find(|l| l.starts_with("int_divz"))
+            .expect("the trap");
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert_eq!(
+            words[..6],
+            ["int_divz", "line", "7", "8", "block", "0"],
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn timelines_show_lanes() {
+    let text = ";! [[arg]]\n;! varying = \"lane < 4\"\nfunction %f(i32) {\nblock0(v0: i32):\n    brif v0, block1, block2\nblock1:\n    jump block2\nblock2:\n    return\n}\n";
+    let out = warpfold_on(&["exec", "--timeline", "-"], text.as_bytes()).ok();
+    let rows: Vec<&str> = out.lines().filter(|l| l.starts_with("    block")).collect();
+    assert_eq!(rows.len(), 3, "{out}");
+    assert!(
+        rows[1].contains(&format!("████{}  ", "·".repeat(28))),
+        "{out}"
+    );
+    assert!(rows[1].ends_with(" 4 lanes  1 issue"), "{out}");
+    assert!(rows[2].contains(&"█".repeat(32)), "{out}");
+    let doc = json(&["run", "--timeline", "--format", "json", CLAMP]);
+    let first = &doc["runs"][0]["timeline"][0];
+    assert_eq!(first["block"], "block0");
+    assert_eq!(first["mask"], "0xffffffff");
+}
+
+#[test]
+fn uniformity_annotates_values_and_branches() {
+    let text = warpfold(&["uniformity", CLAMP]).ok();
+    assert!(text.starts_with("function %clamp(i64, i64) {"), "{text}");
+    let branch = text
+        .lines()
+        .find(|l| l.trim_start().starts_with("br "))
+        .unwrap();
+    assert!(branch.contains("; divergent"), "{branch}");
+    let doc = json(&["uniformity", "--format", "json", CLAMP]);
+    let entry = &doc["blocks"][0];
+    assert_eq!(entry["branch"]["line"], 37);
+    assert_eq!(entry["branch"]["splits"], true);
+    assert!(entry["branch"]["reason"].is_string());
+    assert!(doc["blocks"][0]["values"].as_array().unwrap().len() > 10);
+}
+
+#[test]
+fn twice_the_same_bytes() {
+    for args in [
+        &["run", "--timeline", CLAMP][..],
+        &["run", "--timeline", "--format", "json", CLAMP],
+        &["explain", "--format", "json", CLAMP],
+        &["opt", CLAMP],
+        &["uniformity", "--format", "json", CLAMP],
+        &["exec", "--format", "json", "tests/kernels/collatz.clif"],
+    ] {
+        assert_eq!(warpfold(args).ok(), warpfold(args).ok(), "{args:?}");
+    }
+}
+
+#[test]
+fn colour_only_where_asked_for() {
+    for args in [
+        &["run", CLAMP][..],
+        &["explain", CLAMP],
+        &["uniformity", CLAMP],
+        &["machines"],
+    ] {
+        let plain = warpfold(args).ok();
+        assert!(!plain.contains('\u{1b}'), "{args:?}");
+        let mut always = vec!["--color", "always"];
+        always.splice(0..0, args.iter().copied());
+        let colored = warpfold(&always).ok();
+        assert!(colored.contains("\u{1b}["), "{args:?}");
+        let mut stripped = String::new();
+        let mut rest = colored.as_str();
+        while let Some((before, after)) = rest.split_once('\u{1b}') {
+            stripped.push_str(before);
+            rest = after.split_once('m').unwrap().1;
+        }
+        stripped.push_str(rest);
+        assert_eq!(stripped, plain, "{args:?}");
+    }
+}
+
+#[test]
+fn output_goes_to_a_file() {
+    let path = scratch("report.txt");
+    assert_eq!(warpfold(&["run", "-o", &path, CLAMP]).ok(), "");
+    assert_eq!(
+        std::fs::read_to_string(&path).unwrap(),
+        warpfold(&["run", CLAMP]).ok()
+    );
+}
+
+/// Every kernel of the repository goes all the way, on every machine.
+#[test]
+fn every_kernel_runs_the_same() {
+    let mut kernels: Vec<String> = std::fs::read_dir(support::root().join("tests/kernels"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .filter(|n| n.ends_with(".clif"))
+        .collect();
+    kernels.sort();
+    assert!(kernels.len() >= 14, "{kernels:?}");
+    for (i, kernel) in kernels.iter().enumerate() {
+        let machine = [
+            "unit",
+            "textbook",
+            "pascal",
+            "ampere",
+            "hopper",
+            "blackwell",
+        ][i % 6];
+        let path = format!("tests/kernels/{kernel}");
+        let doc = json(&[
+            "run",
+            "--machine",
+            machine,
+            "--no-cleanup",
+            "--format",
+            "json",
+            &path,
+        ]);
+        assert_eq!(doc["sameness"]["verdict"], "same", "{kernel}");
+        assert_eq!(
+            doc["cost"]["predicted"], doc["cost"]["after"],
+            "{kernel} on {machine}"
+        );
+        for b in doc["branches"].as_array().unwrap() {
+            assert_eq!(
+                b["predicted"].as_f64().unwrap_or(0.0),
+                b["measured"].as_f64().unwrap(),
+                "{kernel} on {machine}: {b}"
+            );
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Loads and stores: 32 addresses, each checked, through the address space.
+//!
+//! A lane whose access is misaligned where the access demands alignment, or
+//! not mapped as a whole, traps and moves nothing; the others go through. Lanes
+//! go in order, so where two store to one address the higher lane's value
+//! stays. A full warp that reads or writes neighbouring elements of one buffer
+//! takes a path of its own with a single check.
+
+use warpfold_ir::{MemFlags, TrapCode};
+
+use crate::counters::Counters;
+use crate::memory::{GLOBAL_BASE, LOCAL_BASE, Location, Memory, SHARED_BASE, SlotPlace};
+use crate::program::{Access, Op};
+use crate::registers::{Kind, LANES, Lane, On, Reg, Registers, by_kind, lanes_of, put};
+use crate::transactions::{LINE, SECTOR, local, units, wavefronts};
+
+/// All memory that a warp reaches.
+pub(crate) struct Spaces<'a> {
+    pub memory: &'a mut Memory,
+    pub shared: &'a mut [u8],
+    /// The slots of the warp's lanes, lane by lane.
+    pub local: &'a mut [u8],
+    /// Local bytes of a lane.
+    pub local_bytes: u64,
+    pub slots: &'a [SlotPlace],
+}
+
+/// What became of an access, as masks of lanes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub address: [u64; LANES],
+    /// Lanes that went through, by space.
+    pub global: u32,
+    pub shared: u32,
+    pub local: u32,
+    /// Lanes that trapped, by `Registers::fault`.
+    pub faults: u32,
+    /// Whether a store changed a byte.
+    pub changed: bool,
+}
+
+/// A mapped place of one lane.
+enum Found {
+    Global(Location),
+    Shared(usize),
+    Local(usize),
+}
+
+impl Spaces<'_> {
+    /// Finds `len` bytes at `address` as lane `lane` sees it. `buffer` is a
+    /// guess, and then what was found.
+    #[inline(always)]
+    fn find(&self, lane: usize, address: u64, len: usize, buffer: &mut usize) -> Option<Found> {
+        if address >= GLOBAL_BASE {
+            let at = match self.memory.locate_in(*buffer, address, len) {
+                Some(at) => at,
+                None => self.memory.locate(address, len)?,
+            };
+            *buffer = at.buffer;
+            Some(Found::Global(at))
+        } else if address >= LOCAL_BASE {
+            let end = address + len as u64;
+            self.slots
+                .iter()
+                .any(|s| s.address <= address && end <= s.address + s.size)
+                .then(|| {
+                    let offset = lane as u64 * self.local_bytes + (address - LOCAL_BASE);
+                    Found::Local(offset as usize)
+                })
+        } else {
+            let offset = address.checked_sub(SHARED_BASE)? as usize;
+            (offset + len <= self.shared.len()).then_some(Found::Shared(offset))
+        }
+    }
+
+    /// The buffer part that all lanes of a full warp together cover, if their
+    /// accesses are neighbours in lane order.
+    fn row(&self, access: &Access, address: &[u64; LANES], on: On) -> Option<Location> {
+        let n = u64::from(access.bytes);
+        let first = address[0];
+        let mut apart = 0;
+        for (i, &a) in address.iter().enumerate() {
+            apart |= a ^ first.wrapping_add(i as u64 * n);
+        }
+        let fits =
+            on.mask == u32::MAX && apart == 0 && first >= GLOBAL_BASE && !misaligned(access, first);
+        if !fits {
+            return None;
+        }
+        self.memory.locate(first, LANES * access.bytes as usize)
+    }
+}
+
+impl Request {
+    fn new(address: [u64; LANES]) -> Self {
+        Self {
+            address,
+            global: 0,
+            shared: 0,
+            local: 0,
+            faults: 0,
+            changed: false,
+        }
+    }
+
+    /// Lanes that went through.
+    pub(crate) fn done(&self) -> u32 {
+        self.global | self.shared | self.local
+    }
+
+    /// Counts the transactions.
+    pub(crate) fn count(&self, counters: &mut Counters, access: &Access, store: bool) {
+        let (address, bytes) = (&self.address, u64::from(access.bytes));
+        if self.global != 0 {
+            let t = counters.global.side(store);
+            t.requests += 1;
+            t.sectors += units(address, self.global, bytes, SECTOR);
+            t.lines += units(address, self.global, bytes, LINE);
+        }
+        if self.shared != 0 {
+            let t = counters.shared.side(store);
+            let w = wavefronts(address, self.shared, bytes);
+            t.requests += 1;
+            t.wavefronts += w;
+            t.conflicts += w - 1;
+        }
+        if self.local != 0 {
+            let t = counters.local.side(store);
+            let (sectors, lines) = local(address, self.local, bytes);
+            t.requests += 1;
+            t.sectors += sectors;
+            t.lines += lines;
+        }
+    }
+
+    #[inline(always)]
+    fn fault(&mut self, codes: &mut [TrapCode; LANES], lane: usize, code: TrapCode) {
+        self.faults |= 1 << lane;
+        codes[lane] = code;
+    }
+
+    #[inline(always)]
+    fn through(&mut self, lane: usize, found: &Found) {
+        match found {
+            Found::Global(_) => self.global |= 1 << lane,
+            Found::Shared(_) => self.shared |= 1 << lane,
+            Found::Local(_) => self.local |= 1 << lane,
+        }
+    }
+}
+
+/// Addresses of all lanes; those of 32 bits zero-extend.
+#[inline(always)]
+fn addresses(r: &Registers, kind: Kind, reg: Reg, offset: i64) -> [u64; LANES] {
+    let mut out = [0; LANES];
+    let reg = usize::from(reg);
+    match kind {
+        Kind::W64 => {
+            for (to, &a) in out.iter_mut().zip(&u64::file(r)[reg].0) {
+                *to = a.wrapping_add_signed(offset);
+            }
+        }
+        _ => {
+            for (to, &a) in out.iter_mut().zip(&u32::file(r)[reg].0) {
+                *to = u64::from(a).wrapping_add_signed(offset);
+            }
+        }
+    }
+    out
+}
+
+fn misaligned(access: &Access, address: u64) -> bool {
+    access.flags.contains(MemFlags::ALIGNED)
+        && !address.is_multiple_of(u64::from(access.bytes.max(1)))
+}
+
+/// Executes a load in the lanes that are on.
+pub(crate) fn load(
+    r: &mut Registers,
+    spaces: &Spaces<'_>,
+    op: &Op,
+    access: &Access,
+    on: On,
+) -> Request {
+    let address = addresses(r, access.address, op.a, access.offset);
+    by_kind!(access.kind,
+        T => load_as::<T>(r, spaces, op, access, on, address),
+        pred => Request::new(address))
+}
+
+#[inline(never)]
+fn load_as<T: Lane>(
+    r: &mut Registers,
+    spaces: &Spaces<'_>,
+    op: &Op,
+    access: &Access,
+    on: On,
+    address: [u64; LANES],
+) -> Request {
+    let n = access.bytes as usize;
+    let mut request = Request::new(address);
+    let mut new = [T::default(); LANES];
+    let mut codes = [TrapCode::HeapOutOfBounds; LANES];
+    if let Some(at) = spaces.row(access, &address, on) {
+        let bytes = spaces.memory.slice(at, LANES * n);
+        for (x, chunk) in new.iter_mut().zip(bytes.chunks_exact(n)) {
+            *x = T::read(chunk, access.signed);
+        }
+        request.global = u32::MAX;
+    } else {
+        let mut buffer = 0;
+        for i in lanes_of(on.mask) {
+            if misaligned(access, address[i]) {
+                request.fault(&mut codes, i, TrapCode::HeapMisaligned);
+                continue;
+            }
+            let Some(found) = spaces.find(i, address[i], n, &mut buffer) else {
+                request.fault(&mut codes, i, TrapCode::HeapOutOfBounds);
+                continue;
+            };
+            let bytes = match found {
+                Found::Global(at) => spaces.memory.slice(at, n),
+                Found::Shared(at) => &spaces.shared[at..at + n],
+                Found::Local(at) => &spaces.local[at..at + n],
+            };
+            new[i] = T::read(bytes, access.signed);
+            request.through(i, &found);
+        }
+        if request.faults != 0 {
+            r.fault = codes;
+        }
+    }
+    let on = On {
+        mask: request.done(),
+        all: on.all && request.faults == 0,
+    };
+    put(&mut T::file_mut(r)[usize::from(op.dst)], new, on);
+    request
+}
+
+/// Executes a store in the lanes that are on.
+pub(crate) fn store(
+    r: &mut Registers,
+    spaces: &mut Spaces<'_>,
+    op: &Op,
+    access: &Access,
+    on: On,
+) -> Request {
+    let address = addresses(r, access.address, op.b, access.offset);
+    by_kind!(access.kind,
+        T => store_as::<T>(r, spaces, op, access, on, address),
+        pred => Request::new(address))
+}
+
+#[inline(never)]
+fn store_as<T: Lane>(
+    r: &mut Registers,
+    spaces: &mut Spaces<'_>,
+    op: &Op,
+    access: &Access,
+    on: On,
+    address: [u64; LANES],
+) -> Request {
+    let n = access.bytes as usize;
+    let mut request = Request::new(address);
+    let mut codes = [TrapCode::HeapOutOfBounds; LANES];
+    let values = T::file(r)[usize::from(op.a)].0;
+    if let Some(at) = spaces.row(access, &address, on)
+        && let Some(bytes) = spaces.memory.slice_mut(at, LANES * n)
+    {
+        for (x, chunk) in values.iter().zip(bytes.chunks_exact_mut(n)) {
+            request.changed |= x.write(chunk);
+        }
+        request.global = u32::MAX;
+        return request;
+    }
+    let mut buffer = 0;
+    for i in lanes_of(on.mask) {
+        if misaligned(access, address[i]) {
+            request.fault(&mut codes, i, TrapCode::HeapMisaligned);
+            continue;
+        }
+        let Some(found) = spaces.find(i, address[i], n, &mut buffer) else {
+            request.fault(&mut codes, i, TrapCode::HeapOutOfBounds);
+            continue;
+        };
+        let bytes = match found {
+            Found::Global(at) => match spaces.memory.slice_mut(at, n) {
+                Some(bytes) => bytes,
+                None => {
+                    request.fault(&mut codes, i, TrapCode::HeapOutOfBounds);
+                    continue;
+                }
+            },
+            Found::Shared(at) => &mut spaces.shared[at..at + n],
+            Found::Local(at) => &mut spaces.local[at..at + n],
+        };
+        request.changed |= values[i].write(bytes);
+        request.through(i, &found);
+    }
+    if request.faults != 0 {
+        r.fault = codes;
+    }
+    request
+}

@@ -1,0 +1,182 @@
+//! Writing the timeline and the event log while a launch runs. Without them
+//! every function here returns at once.
+
+use warpfold_ir::{Block, MemFlags};
+
+use crate::access::Request;
+use crate::engine::Engine;
+use crate::events::{Event, EventKind};
+use crate::outcome::{Site, TrapRecord};
+use crate::program::{Access, Op};
+use crate::registers::{Place, lanes_of};
+use crate::timeline::{Issue, Pass, StackEntry};
+use crate::warp::Warp;
+
+impl Engine<'_> {
+    /// Whether `n` more records are allowed. When not, the launch ends at the
+    /// next segment.
+    fn spend_records(&mut self, n: u64) -> bool {
+        match self.records_left.checked_sub(n) {
+            Some(left) => self.records_left = left,
+            None => self.too_many_records = true,
+        }
+        !self.too_many_records
+    }
+
+    /// A group of lanes enters a block. Returns the number of the pass.
+    #[inline(always)]
+    pub(crate) fn record_pass(&mut self, w: &Warp, block: Block, mask: u32) -> u32 {
+        if self.timeline.is_none() || !self.spend_records(1) {
+            return 0;
+        }
+        let warps = u64::from(self.dims.warps);
+        let Some(t) = &mut self.timeline else {
+            return 0;
+        };
+        t.passes.push(Pass {
+            warp: w.grid_block * warps + u64::from(w.number),
+            block,
+            mask,
+            depth: w.stack.depth() as u32,
+        });
+        t.passes.len() as u32 - 1
+    }
+
+    /// A segment of a pass begins. Returns the record of its first issue.
+    #[inline(always)]
+    pub(crate) fn record_segment(&mut self, segment: usize, mask: u32, pass: u32) -> usize {
+        let code = self.program.segments[segment];
+        if self.timeline.is_none() || !self.spend_records(code.issues.all) {
+            return 0;
+        }
+        let Some(t) = &mut self.timeline else {
+            return 0;
+        };
+        let first = t.issues.len();
+        let issue = |site| Issue {
+            pass,
+            site,
+            mask,
+            on: mask,
+        };
+        let ops = code.first as usize..code.end as usize;
+        let insts = self.program.insts[ops].iter();
+        t.issues.extend(insts.map(|&i| issue(Site::Inst(i))));
+        if code.last {
+            t.issues.push(issue(Site::Term(code.block)));
+        }
+        first
+    }
+
+    /// The guard of a recorded issue holds in the lanes `on`.
+    #[inline(always)]
+    pub(crate) fn record_guard(&mut self, record: usize, on: u32) {
+        if let Some(t) = &mut self.timeline
+            && let Some(issue) = t.issues.get_mut(record)
+        {
+            issue.on = on;
+        }
+    }
+
+    /// Only the lanes `left` go on to `n` recorded issues. With none left the
+    /// records are void and go at the end.
+    pub(crate) fn correct_records(&mut self, record: usize, n: usize, left: u32) {
+        let Some(t) = &mut self.timeline else { return };
+        for issue in t.issues.iter_mut().skip(record).take(n) {
+            issue.mask = left;
+            issue.on = left;
+        }
+    }
+
+    /// Takes the void records out.
+    pub(crate) fn finish_timeline(&mut self) {
+        if let Some(t) = &mut self.timeline {
+            t.issues.retain(|i| i.mask != 0);
+        }
+    }
+
+    /// Keeps the stack when it is deeper than ever.
+    pub(crate) fn note_depth(&mut self, w: &Warp) {
+        let depth = w.stack.depth() as u64;
+        if depth <= self.tally.counters.max_depth {
+            return;
+        }
+        self.tally.counters.max_depth = depth;
+        if let Some(t) = &mut self.timeline {
+            t.deepest = w
+                .stack
+                .entries()
+                .iter()
+                .map(|e| StackEntry {
+                    pc: e.pc,
+                    join: e.join,
+                    mask: e.mask,
+                })
+                .collect();
+        }
+    }
+
+    /// Lanes went through a load or store at op `i`.
+    #[inline(always)]
+    pub(crate) fn record_access(
+        &mut self,
+        w: &Warp,
+        i: usize,
+        access: &Access,
+        request: &Request,
+        store: bool,
+    ) {
+        if self.events.is_some() {
+            self.log_access(w, i, access, request, store);
+        }
+    }
+
+    #[cold]
+    fn log_access(&mut self, w: &Warp, i: usize, access: &Access, request: &Request, store: bool) {
+        let volatile = access.flags.contains(MemFlags::VOLATILE);
+        let kind = match (store, volatile) {
+            (true, true) => EventKind::VolatileStore,
+            (true, false) => EventKind::Store,
+            (false, true) => EventKind::VolatileLoad,
+            (false, false) if access.flags.contains(MemFlags::CAN_MOVE) => return,
+            (false, false) => EventKind::Load,
+        };
+        let done = request.done();
+        if !self.spend_records(u64::from(done.count_ones())) {
+            return;
+        }
+        let Op { a, dst, .. } = self.program.ops[i];
+        let value = Place {
+            kind: access.kind,
+            reg: if store { a } else { dst },
+        };
+        let (_, origin) = self.program.site(i);
+        let bits = u128::MAX >> (128 - 8 * access.bytes.clamp(1, 16));
+        let Some(log) = &mut self.events else { return };
+        log.extend(lanes_of(done).map(|lane| Event {
+            thread: w.first_thread + lane as u64,
+            kind,
+            address: request.address[lane],
+            bytes: access.bytes,
+            value: w.registers.get(value, lane) & bits,
+            origin,
+        }));
+    }
+
+    /// A lane trapped.
+    pub(crate) fn record_trap(&mut self, trap: &TrapRecord) {
+        if self.events.is_none() || !self.spend_records(1) {
+            return;
+        }
+        if let Some(log) = &mut self.events {
+            log.push(Event {
+                thread: trap.thread,
+                kind: EventKind::Trap(trap.code),
+                address: trap.address.unwrap_or(0),
+                bytes: 0,
+                value: 0,
+                origin: trap.origin,
+            });
+        }
+    }
+}

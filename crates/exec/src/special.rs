@@ -1,0 +1,135 @@
+//! Instructions that are no lane-wise functions of their operands: memory,
+//! other lanes, special registers, barriers, guarded exits and traps.
+
+use warpfold_ir::{Opcode, Type};
+
+use crate::engine::Engine;
+use crate::error::ExecError;
+use crate::registers::{LANES, Lane, On, put};
+use crate::warp::Warp;
+use crate::{access, cross};
+
+/// What an op that is not lane-wise did.
+pub(crate) enum Special {
+    Next,
+    /// These lanes trapped.
+    Fault(u32),
+    /// These lanes left.
+    Exit(u32),
+    Barrier,
+}
+
+impl Engine<'_> {
+    /// Executes an op that is no lane-wise function of its operands.
+    pub(crate) fn special(&mut self, w: &mut Warp, i: usize, on: On) -> Result<Special, ExecError> {
+        let op = &self.program.ops[i];
+        let opcode = Opcode::ALL[usize::from(op.code / 8)];
+        let ty = Type::ALL[usize::from(op.code % 8)];
+        let effects = opcode.effects();
+        if (effects.reads || effects.writes) && !effects.syncs {
+            return Ok(self.access(w, i, on, effects.writes));
+        }
+        match opcode {
+            Opcode::Exit => Ok(Special::Exit(on.mask)),
+            Opcode::TrapIf => {
+                self.trap_explicitly(w, i, on.mask);
+                // Like an exit, it ends its segment.
+                Ok(Special::Exit(on.mask))
+            }
+            Opcode::Barrier | Opcode::WarpSync => {
+                let missing = w.live & !on.mask;
+                if missing != 0 {
+                    let (site, origin) = self.program.site(i);
+                    return Err(ExecError::BarrierDivergence {
+                        arrived: on.mask,
+                        missing,
+                        site,
+                        origin,
+                        grid_block: w.grid_block,
+                        warp: w.number,
+                    });
+                }
+                Ok(match opcode {
+                    Opcode::Barrier => Special::Barrier,
+                    _ => Special::Next,
+                })
+            }
+            _ => {
+                if !cross::execute(&mut w.registers, opcode, ty, op, on)
+                    && let Some(ids) = self.special_register(w, opcode)
+                {
+                    put(
+                        &mut u32::file_mut(&mut w.registers)[usize::from(op.dst)],
+                        ids,
+                        on,
+                    );
+                }
+                Ok(Special::Next)
+            }
+        }
+    }
+
+    /// The value of a special register; `None` for what is none (a fence,
+    /// which has nothing to do where every access is in order).
+    fn special_register(&self, w: &Warp, opcode: Opcode) -> Option<[u32; LANES]> {
+        let [bx, by, bz] = self.dims.block;
+        let [gx, gy, gz] = self.dims.grid;
+        let block = w.grid_block;
+        let (gx64, gy64) = (u64::from(gx), u64::from(gy));
+        let uniform = |x: u32| [x; LANES];
+        Some(match opcode {
+            Opcode::LaneId => std::array::from_fn(|i| i as u32),
+            Opcode::WarpId => uniform(w.number),
+            Opcode::TidX => w.tid[0],
+            Opcode::TidY => w.tid[1],
+            Opcode::TidZ => w.tid[2],
+            Opcode::CtaidX => uniform((block % gx64) as u32),
+            Opcode::CtaidY => uniform((block / gx64 % gy64) as u32),
+            Opcode::CtaidZ => uniform((block / gx64 / gy64) as u32),
+            Opcode::NtidX => uniform(bx),
+            Opcode::NtidY => uniform(by),
+            Opcode::NtidZ => uniform(bz),
+            Opcode::NctaidX => uniform(gx),
+            Opcode::NctaidY => uniform(gy),
+            Opcode::NctaidZ => uniform(gz),
+            _ => return None,
+        })
+    }
+
+    /// Executes a load or store.
+    fn access(&mut self, w: &mut Warp, i: usize, on: On, store: bool) -> Special {
+        let program = self.program;
+        let op = &program.ops[i];
+        let code = &program.accesses[usize::from(op.c)];
+        let mut spaces = access::Spaces {
+            memory: &mut self.memory,
+            shared: &mut self.shared,
+            local: &mut w.local,
+            local_bytes: program.local,
+            slots: &program.slots,
+        };
+        let request = if store {
+            access::store(&mut w.registers, &mut spaces, op, code, on)
+        } else {
+            access::load(&mut w.registers, &spaces, op, code, on)
+        };
+        self.changes += u64::from(request.changed);
+        request.count(&mut self.tally.counters, code, store);
+        self.record_access(w, i, code, &request, store);
+        if request.faults == 0 {
+            return Special::Next;
+        }
+        self.trap_lanes(w, i, request.faults, Some(&request.address));
+        Special::Fault(request.faults)
+    }
+
+    /// Thread indices of the lanes from thread `first` of a block on.
+    pub(crate) fn thread_ids(&self, first: u32) -> [[u32; LANES]; 3] {
+        let [x, y, _] = self.dims.block;
+        [
+            std::array::from_fn(|i| (first + i as u32) % x),
+            std::array::from_fn(|i| (first + i as u32) / x % y),
+            std::array::from_fn(|i| (first + i as u32) / x / y),
+        ]
+    }
+}

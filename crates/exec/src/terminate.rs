@@ -1,0 +1,141 @@
+//! The end of a block: where its lanes go on.
+
+use smallvec::SmallVec;
+use warpfold_ir::Block;
+
+use crate::engine::Engine;
+use crate::error::ExecError;
+use crate::program::{Cond, Term};
+use crate::registers::lanes_of;
+use crate::stack::Groups;
+use crate::warp::Warp;
+
+impl Engine<'_> {
+    /// Executes the terminator of `b` for the lanes at the top.
+    pub(crate) fn terminate(&mut self, w: &mut Warp, b: Block) -> Result<(), ExecError> {
+        let program = self.program;
+        let mask = w.stack.top().map_or(0, |e| e.mask);
+        let code = program.blocks[b]
+            .as_ref()
+            .expect("the block that runs is laid out");
+        let back = match &code.term {
+            Term::Jump(edge) => {
+                self.take_edge(w, *edge as usize, mask);
+                let edge = &program.edges[*edge as usize];
+                w.stack.go(edge.target);
+                edge.back
+            }
+            Term::Branch(branch) => self.branch(w, *branch as usize, mask),
+            Term::Ret(values) => {
+                let values = &program.returned[values.start as usize..values.end as usize];
+                for (k, &place) in values.iter().enumerate() {
+                    for i in lanes_of(mask) {
+                        let bits = w.registers.get(place, i);
+                        self.returns.set(w.first_thread + i as u64, k, bits);
+                    }
+                }
+                self.retire(w, code.segments.end as usize - 1, mask);
+                false
+            }
+            Term::Trap(trap) => {
+                let (site, origin) = program.term_site(b);
+                for i in lanes_of(mask) {
+                    self.trap(w, i, site, origin, *trap, None);
+                }
+                self.retire(w, code.segments.end as usize - 1, mask);
+                false
+            }
+        };
+        if back {
+            return self.check_progress(w);
+        }
+        Ok(())
+    }
+
+    /// Copies the block arguments of an edge.
+    #[inline(always)]
+    fn take_edge(&mut self, w: &mut Warp, edge: usize, mask: u32) {
+        let moves = &self.program.edges[edge].moves;
+        let on = w.on(mask);
+        for m in &self.program.moves[moves.start as usize..moves.end as usize] {
+            w.registers.copy(m.kind, m.dst, m.src, on);
+        }
+    }
+
+    /// Executes a branch or switch. Returns whether a back edge was taken.
+    fn branch(&mut self, w: &mut Warp, index: usize, mask: u32) -> bool {
+        let program = self.program;
+        let code = &program.branches[index];
+        let lanes = w.lanes(mask);
+        self.tally.branches[index].execute(lanes);
+        if let Some(census) = &self.census {
+            census.branch(&mut w.open, code.block, mask);
+        }
+        let first_edge = code.edges.start as usize;
+        let mut groups = Groups::new();
+        let mut back = false;
+        let mut take = |engine: &mut Self, w: &mut Warp, edge: usize, lanes: u32| {
+            engine.tally.branches[index].taken[edge] += 1;
+            engine.take_edge(w, first_edge + edge, lanes);
+            let edge = &program.edges[first_edge + edge];
+            back |= edge.back;
+            match groups.iter_mut().find(|g| g.0 == edge.target) {
+                Some(group) => group.1 |= lanes,
+                None => groups.push((edge.target, lanes)),
+            }
+        };
+        match code.cond {
+            Cond::Pred(p) => {
+                let yes = mask & w.registers.pred[usize::from(p)];
+                if yes != 0 {
+                    take(self, w, 0, yes);
+                }
+                if yes != mask {
+                    take(self, w, 1, mask & !yes);
+                }
+            }
+            Cond::Index(at) => {
+                let default = code.edges.len() - 1;
+                let mut edges = SmallVec::<[(usize, u32); 4]>::new();
+                for i in lanes_of(mask) {
+                    let x = w.registers.get(at, i);
+                    let edge = usize::try_from(x).map_or(default, |x| x.min(default));
+                    match edges.iter_mut().find(|e| e.0 == edge) {
+                        Some(e) => e.1 |= 1 << i,
+                        None => edges.push((edge, 1 << i)),
+                    }
+                }
+                edges.sort_unstable();
+                for (edge, lanes) in edges {
+                    take(self, w, edge, lanes);
+                }
+            }
+        }
+        if let [(target, _)] = groups[..] {
+            w.stack.go(target);
+        } else {
+            let tally = &mut self.tally;
+            tally.branches[index].divergent += 1;
+            tally.branches[index].extra_targets += groups.len() as u64 - 1;
+            tally.counters.pushes += w.stack.split(&groups, code.join);
+            self.note_depth(w);
+        }
+        back
+    }
+
+    /// Notices a warp that goes round for ever.
+    fn check_progress(&mut self, w: &mut Warp) -> Result<(), ExecError> {
+        let repeats = w
+            .progress
+            .repeats(&w.registers, &w.stack, w.live, self.changes, w.alone);
+        match w.stack.top() {
+            Some(top) if repeats => Err(ExecError::NoProgress {
+                block: top.pc,
+                mask: top.mask,
+                grid_block: w.grid_block,
+                warp: w.number,
+            }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What must hold for every kernel, as functions that any test, fuzzer or
+//! user's own suite can call.
+//!
+//! [`Subject::read`] takes a kernel with its launch down the road to where it
+//! is priced. From there
+//!
+//! - [`check_same`]: all versions did the same, and the lanes of all issues
+//!   add up;
+//! - [`check_exact`]: with the profile of the same launch and no trap, what a
+//!   conversion was predicted to cost is what it costs, in total and branch by
+//!   branch; after clean-up the difference is what clean-up lists as removed;
+//! - [`check_oracle`]: every version does what Cranelift's interpreter does.
+//!
+//! [`check`] does all of it for one machine and knob. Each returns what it
+//! saw, so that a test can assert that conversions really took place: a check
+//! that only ever sees branches proves nothing.
+
+pub mod generated;
+mod tally;
+
+use std::fmt;
+use std::path::Path;
+
+use warpfold::exec::{BranchCounters, Launch};
+use warpfold::launch::Overrides;
+use warpfold::machine::{Cost, Machine};
+use warpfold::opt::report::Force;
+use warpfold::{Canonical, Options, Outcome, RunOptions, Settings, Source, Syntax};
+
+use crate::oracle::{self, Expected, OracleError};
+
+pub use tally::Tally;
+
+/// Steps after which a run is given up: kernels under check are small.
+pub const STEP_LIMIT: u64 = 4_000_000;
+
+/// A check that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`.
+    pub check: &'static str,
+    /// Machine and knob, where they matter.
+    pub under: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.check)?;
+        if !self.under.is_empty() {
+            write!(f, " ({})", self.under)?;
+        }
+        write!(f, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// A kernel with its launch, canonical and profiled.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    text: String,
+    canonical: Canonical,
+    launch: Launch,
+}
+
+impl Subject {
+    /// Reads a kernel file and runs it once for its profile; files that its
+    /// launch names lie in `dir`.
+    ///
+    /// # Errors
+    /// Whatever the road refuses.
+    pub fn read(text: &str, file: &str, dir: &Path) -> Result<Self, Failure> {
+        let road = |e: warpfold::Errors| fail("road", String::new(), e.to_string());
+        let options = Options {
+            verify_each: true,
+            ..Options::default()
+        };
+        let kernel = Source::parse(text, file, Syntax::of_file(file))
+            .and_then(|s| s.kernel(&Overrides::default(), &options))
+            .map_err(road)?;
+        let launch = kernel.launch(dir).map_err(road)?;
+        let canonical = kernel
+            .lowered
+            .clean()
+            .and_then(warpfold::Before::canonicalise)
+            .and_then(|c| c.profile(&launch, &run_options()))
+            .map_err(road)?;
+        Ok(Self {
+            text: text.to_owned(),
+            canonical,
+            launch,
+        })
+    }
+
+    /// The kernel as it is priced.
+    pub fn canonical(&self) -> &Canonical {
+        &self.canonical
+    }
+
+    /// The launch.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// Converts and runs all versions.
+    ///
+    /// # Errors
+    /// If a version is no valid IR, or the first does not finish.
+    pub fn outcome(&self, settings: &Settings) -> Result<Outcome, Failure> {
+        self.canonical
+            .clone()
+            .convert(settings)
+            .and_then(|o| o.measure(&self.launch, &run_options()))
+            .map_err(|e| fail("road", under(settings), e.to_string()))
+    }
+
+    /// What the interpreter makes of it; `None` where it cannot run it lane
+    /// by lane.
+    ///
+    /// # Errors
+    /// If the interpreter fails on what it should know, or the kernel does
+    /// not end.
+    pub fn expected(&self) -> Result<Option<Expected>, Failure> {
+        let name = &self.canonical.func().name;
+        match oracle::function(&self.text, name)
+            .and_then(|func| oracle::run(&func, &self.launch, 32 * STEP_LIMIT))
+        {
+            Ok(expected) => Ok(Some(expected)),
+            Err(OracleError::Unsupported(_)) => Ok(None),
+            Err(e) => Err(fail("oracle", String::new(), e.to_string())),
+        }
+    }
+}
+
+fn run_options() -> RunOptions {
+    RunOptions {
+        step_limit: STEP_LIMIT,
+        timeline: false,
+    }
+}
+
+fn fail(check: &'static str, under: String, message: String) -> Failure {
+    Failure {
+        check,
+        under,
+        message,
+    }
+}
+
+fn under(settings: &Settings) -> String {
+    let force = settings.force.map_or("by cost", Force::name);
+    let cleanup = if settings.cleanup { "" } else { ", no clean-up" };
+    format!("{}, {force}{cleanup}", settings.machine.name)
+}
+
+/// Settings for a machine and knob, with or without the final clean-up.
+pub fn settings(machine: &Machine, force: Option<Force>, cleanup: bool) -> Settings {
+    Settings {
+        force,
+        cleanup,
+        ..Settings::new(machine.clone())
+    }
+}
+
+/// The versions before, kept and after did the same, and in each the lanes of
+/// all issues add up, in total and at every branch.
+///
+/// # Errors
+/// The first that does not hold.
+pub fn check_same(outcome: &Outcome) -> Result<(), Failure> {
+    let under = || under(outcome.optimized().settings());
+    for (name, sameness) in [
+        ("kept", outcome.kept_sameness()),
+        ("after", outcome.sameness()),
+    ] {
+        if !sameness.is_same() {
+            return Err(fail("same", under(), format!("{name}: {sameness}")));
+        }
+    }
+    let runs = [Some(outcome.before()), outcome.kept(), outcome.after()];
+    for (name, run) in ["before", "kept", "after"].into_iter().zip(runs) {
+        let Some(run) = run else {
+            return Err(fail("lanes", under(), format!("{name} did not run")));
+        };
+        if !run.counters.lanes_add_up() {
+            return Err(fail("lanes", under(), format!("{name}: {:?}", run.counters)));
+        }
+        let adds_up = |b: &&BranchCounters| 32 * b.executions != b.lanes + b.lost.total();
+        if let Some(b) = run.branches.iter().find(adds_up) {
+            return Err(fail("lanes", under(), format!("{name}: {b:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// What a conversion cost, exactly as predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exact {
+    /// Executed and predicted, without clean-up.
+    pub cost: Cost,
+    /// What clean-up saved.
+    pub removed: Cost,
+}
+
+/// The outcome without clean-up cost what was predicted, in total and for
+/// each branch; the one with clean-up less by what it lists as removed.
+/// `None` if a lane trapped: predictions are for launches without traps.
+///
+/// # Errors
+/// The first number that differs.
+pub fn check_exact(plain: &Outcome, cleaned: &Outcome) -> Result<Option<Exact>, Failure> {
+    if !plain.before().traps.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |o: &Outcome, message: String| {
+        let all = warpfold::render::text(&warpfold::render::run(o), Default::default());
+        let under = under(o.optimized().settings());
+        Err(fail("exact", under, format!("{message}\n{all}")))
+    };
+    let report = plain.optimized().report();
+    let [_, kept, executed] = plain.totals();
+    let (Some(predicted), Some(executed)) = (report.predicted, executed) else {
+        return wrong(plain, "there is no prediction or no run".into());
+    };
+    if predicted != executed {
+        return wrong(plain, format!("predicted {predicted}, executed {executed}"));
+    }
+    if report.predicted_kept != kept {
+        let shown = [report.predicted_kept, kept].map(|c| c.unwrap_or_default());
+        let message = format!("kept: predicted {}, executed {}", shown[0], shown[1]);
+        return wrong(plain, message);
+    }
+    let mut outside = executed;
+    for d in &report.decisions {
+        let measured = plain.measured(d.origin).unwrap_or_default();
+        let predicted = d.predicted.unwrap_or_default();
+        if predicted != measured {
+            let message = format!(
+                "the branch at {}: predicted {predicted}, executed {measured}",
+                d.origin
+            );
+            return wrong(plain, message);
+        }
+        outside = outside - measured;
+    }
+    if plain.measured_outside() != Some(outside) {
+        return wrong(plain, format!("outside of branches {outside} is left"));
+    }
+
+    let report = cleaned.optimized().report();
+    let [_, _, after] = cleaned.totals();
+    let after = after.unwrap_or_default();
+    let removed: Cost = report.removed.iter().map(|r| r.predicted).sum();
+    if report.predicted != Some(predicted) || after + removed != predicted || after > predicted {
+        let message = format!(
+            "cleaned up: predicted {}, executed {after}, removed {removed}",
+            report.predicted.unwrap_or_default()
+        );
+        return wrong(cleaned, message);
+    }
+    Ok(Some(Exact {
+        cost: predicted,
+        removed,
+    }))
+}
+
+/// Every version did what the interpreter did.
+///
+/// # Errors
+/// The first difference.
+pub fn check_oracle(expected: &Expected, outcome: &Outcome) -> Result<(), Failure> {
+    let runs = [Some(outcome.before()), outcome.kept(), outcome.after()];
+    for (name, run) in ["before", "kept", "after"].into_iter().zip(runs) {
+        let result = match run {
+            Some(run) => oracle::compare(expected, run).map_err(|m| m.to_string()),
+            None => Err("did not run".to_owned()),
+        };
+        if let Err(message) = result {
+            let under = under(outcome.optimized().settings());
+            return Err(fail("oracle", under, format!("{name}: {message}")));
+        }
+    }
+    Ok(())
+}
+
+/// All checks of a kernel under one machine and knob. `expected` is what the
+/// interpreter made of it, if it could run it.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check(
+    subject: &Subject,
+    machine: &Machine,
+    force: Option<Force>,
+    expected: Option<&Expected>,
+) -> Result<Tally, Failure> {
+    let plain = subject.outcome(&settings(machine, force, false))?;
+    let cleaned = subject.outcome(&settings(machine, force, true))?;
+    for outcome in [&plain, &cleaned] {
+        check_same(outcome)?;
+        if let Some(expected) = expected {
+            check_oracle(expected, outcome)?;
+        }
+    }
+    let exact = check_exact(&plain, &cleaned)?;
+    let mut tally = Tally::of(plain.optimized().report());
+    tally.checked = 1;
+    tally.exact = u64::from(exact.is_some());
+    tally.oracle = u64::from(expected.is_some());
+    tally.executed = exact.map_or(Cost::ZERO, |e| e.cost);
+    Ok(tally)
+}

@@ -1,0 +1,50 @@
+//! The tests that ship with Warpfold.
+//!
+//! | test | text | facts |
+//! |---|---|---|
+//! | `print` | the functions as they are printed; CLIF is lowered, nothing verified | |
+//! | `verify` | for each function `%name: ok` or its errors | `errors` |
+//! | `lower` | CLIF lowered and verified | `functions`, `branches` |
+//! | `uniformity` | the kernel with the analysis's findings beside it | `blockN`, the scope of each branch |
+//! | `exec` | | everything a launch of the kernel counts |
+
+mod exec;
+mod text;
+mod uniformity;
+
+use warpfold::analysis::JoinRule;
+use warpfold::ir::Function;
+use warpfold::launch::LaunchSpec;
+
+use super::{Options, TestFile};
+
+pub use exec::Exec;
+pub use text::{Lower, Print, Verify};
+pub use uniformity::Uniformity;
+
+/// A file's launch, and the function that it launches with its varying
+/// parameters marked.
+fn kernel(file: &TestFile) -> Result<(LaunchSpec, Function), String> {
+    let spec = LaunchSpec::from_source(&file.text).map_err(|e| e.to_string())?;
+    let mut functions = file.functions()?;
+    let index = spec
+        .kernel(functions.iter().map(|f| f.name.as_str()))
+        .map_err(|e| e.to_string())?;
+    let mut func = functions.swap_remove(index);
+    spec.mark_varying(&mut func);
+    Ok((spec, func))
+}
+
+/// The option `joins`.
+fn joins(options: &Options) -> Result<JoinRule, String> {
+    match options.get("joins") {
+        None | Some("default") => Ok(JoinRule::Default),
+        Some("cfg") => Ok(JoinRule::Cfg),
+        Some(other) => Err(format!("`joins` is default or cfg, not `{other}`")),
+    }
+}
+
+/// Lanes as a mask of eight digits.
+fn mask(lanes: u32) -> String {
+    format!("0x{lanes:08X}")
+}

@@ -1,0 +1,85 @@
+//! Tests of reading, checking and printing.
+
+use warpfold::clif;
+use warpfold::ir;
+
+use crate::filetest::{FileTest, Language, Options, Output, TestFile};
+
+fn text_of(functions: &[ir::Function]) -> String {
+    let texts: Vec<String> = functions.iter().map(ToString::to_string).collect();
+    texts.join("\n")
+}
+
+/// `test print`: reads and prints.
+#[derive(Clone, Copy, Debug)]
+pub struct Print;
+
+impl FileTest for Print {
+    fn name(&self) -> &str {
+        "print"
+    }
+
+    fn run(&self, file: &TestFile, _: &Options) -> Result<Output, String> {
+        Ok(Output {
+            text: text_of(&file.unverified()?),
+            ..Output::default()
+        })
+    }
+}
+
+/// `test verify`: reads and checks, and prints what is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Verify;
+
+impl FileTest for Verify {
+    fn name(&self) -> &str {
+        "verify"
+    }
+
+    fn run(&self, file: &TestFile, _: &Options) -> Result<Output, String> {
+        let mut out = Output::default();
+        let mut errors = 0;
+        for func in file.unverified()? {
+            match ir::verify(&func) {
+                Ok(()) => out.text += &format!("%{}: ok\n", func.name),
+                Err(found) => {
+                    errors += found.errors.len();
+                    out.text += found.to_string().trim_end();
+                    out.text.push('\n');
+                }
+            }
+        }
+        out.fact("errors", errors);
+        Ok(out)
+    }
+}
+
+/// `test lower`: CLIF to IR.
+#[derive(Clone, Copy, Debug)]
+pub struct Lower;
+
+impl FileTest for Lower {
+    fn name(&self) -> &str {
+        "lower"
+    }
+
+    fn run(&self, file: &TestFile, _: &Options) -> Result<Output, String> {
+        if file.language != Language::Clif {
+            return Err("only CLIF can be lowered".to_owned());
+        }
+        let lowered = clif::read(&file.code, &clif::ReadOptions::default()).map_err(|errors| {
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        })?;
+        let mut out = Output::default();
+        out.fact("functions", lowered.len());
+        let branches: usize = lowered.iter().map(|l| l.branches.len()).sum();
+        out.fact("branches", branches);
+        let functions: Vec<ir::Function> = lowered.into_iter().map(|l| l.func).collect();
+        for func in &functions {
+            ir::verify(func).map_err(|e| e.to_string())?;
+        }
+        out.text = text_of(&functions);
+        Ok(out)
+    }
+}

@@ -1,0 +1,34 @@
+//! Reports as text and as JSON, for the command and for embedders.
+//!
+//! A stage of the road becomes a [`Document`] (plain data), and a document
+//! becomes text or JSON. Both show the same numbers; neither computes any.
+
+mod build;
+mod counters;
+mod explain;
+mod figure;
+pub mod model;
+mod style;
+mod table;
+mod text;
+mod timeline;
+mod uniformity;
+
+pub use build::{executed, explain, run};
+pub use model::{Document, VERSION};
+pub use style::{Paint, Tone};
+pub use table::{Cell, Table};
+pub use text::render as text;
+pub use uniformity::{annotated, json_uniformity};
+
+/// `doc` as JSON, indented, with a line end.
+pub fn json(doc: &Document) -> String {
+    to_json(doc)
+}
+
+fn to_json(doc: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(doc)
+        .expect("reports have string keys and no failing serialisers");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,355 @@
+//! From the stages of the road to [`Document`]s.
+
+use warpfold_analysis::JoinRule;
+use warpfold_exec as exec;
+use warpfold_exec::Site;
+use warpfold_ir::{Function, Origin, print};
+use warpfold_machine::Machine;
+use warpfold_opt::report::{Counts, Decision, Estimate, Priced, Report, Verdict};
+
+use super::model::{
+    BranchCountersDoc, BranchDoc, ComponentDoc, CostDoc, CountsDoc, Document, EstimateDoc, Figure,
+    LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc,
+    StraightDoc, TrapDoc, VERSION,
+};
+use crate::measure::Outcome;
+use crate::road::{Lowered, Optimized};
+use crate::same::Sameness;
+
+/// The report of a run: decisions, sameness, counters of all versions.
+pub fn run(outcome: &Outcome) -> Document {
+    let optimized = outcome.optimized();
+    let report = optimized.report();
+    let mut branches = branches(optimized);
+    for (doc, d) in branches.iter_mut().zip(&report.decisions) {
+        doc.measured = outcome.measured(d.origin);
+    }
+    let [before, kept, after] = outcome.totals();
+    let (grid, block) = outcome.shape();
+    let per_block = block.iter().map(|&n| u64::from(n)).product();
+    let version = |name, func, run: Option<&exec::Outcome>| {
+        run.map(|run| version(name, func, run, &optimized.settings().machine, per_block))
+    };
+    Document {
+        launch: Some(LaunchDoc {
+            grid: Some(grid),
+            block: Some(block),
+        }),
+        sameness: Some(sameness(outcome)),
+        branches: Some(branches),
+        cost: Some(CostDoc {
+            before,
+            kept,
+            after,
+            outside: outcome.measured_outside(),
+            ..cost(report)
+        }),
+        runs: [
+            version("before", optimized.before().func(), Some(outcome.before())),
+            version("kept", optimized.canonical().func(), outcome.kept()),
+            version("after", optimized.func(), outcome.after()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        ..converted("run", optimized)
+    }
+}
+
+/// The report of decisions alone.
+pub fn explain(optimized: &Optimized) -> Document {
+    Document {
+        branches: Some(branches(optimized)),
+        cost: Some(cost(optimized.report())),
+        ..converted("explain", optimized)
+    }
+}
+
+/// The report of an execution of one version without conversion; `machine`
+/// weighs the counters.
+pub fn executed(
+    lowered: &Lowered,
+    func: &Function,
+    run: &exec::Outcome,
+    (grid, block): ([u32; 3], [u32; 3]),
+    machine: &Machine,
+) -> Document {
+    let per_block = block.iter().map(|&n| u64::from(n)).product();
+    let doc = version("exec", func, run, machine, per_block);
+    Document {
+        machine: Some(machine_doc(machine)),
+        launch: Some(LaunchDoc {
+            grid: Some(grid),
+            block: Some(block),
+        }),
+        runs: vec![doc],
+        ..document("exec", lowered, func)
+    }
+}
+
+fn document(command: &'static str, lowered: &Lowered, func: &Function) -> Document {
+    Document {
+        version: VERSION,
+        command,
+        file: lowered.file().to_owned(),
+        function: func.name.clone(),
+        machine: None,
+        launch: None,
+        settings: None,
+        sameness: None,
+        branches: None,
+        cost: None,
+        runs: Vec::new(),
+    }
+}
+
+fn converted(command: &'static str, optimized: &Optimized) -> Document {
+    let settings = optimized.settings();
+    let lowered = optimized.lowered();
+    Document {
+        machine: Some(machine_doc(&settings.machine)),
+        settings: Some(SettingsDoc {
+            joins: match lowered.options().joins {
+                JoinRule::Default => "default",
+                JoinRule::Cfg => "cfg",
+            },
+            force: settings.force.map(|f| f.name()),
+            cleanup: settings.cleanup,
+            profile: optimized.canonical().counts().is_some(),
+        }),
+        ..document(command, lowered, optimized.func())
+    }
+}
+
+fn machine_doc(machine: &Machine) -> MachineDoc {
+    MachineDoc {
+        name: machine.name.clone(),
+        b_proven: machine.b_proven,
+        b_agree: machine.b_agree,
+        b_split: machine.b_split,
+    }
+}
+
+fn sameness(outcome: &Outcome) -> SamenessDoc {
+    let (of, prefix) = match (outcome.sameness(), outcome.kept_sameness()) {
+        (after, kept) if after.is_same() && !kept.is_same() => (kept, "with branches kept, "),
+        (after, _) => (after, ""),
+    };
+    // A version that does not finish where the other did is a difference.
+    let verdict = match of {
+        Sameness::Same { .. } => "same",
+        Sameness::Different(_) | Sameness::Unfinished(_) => "different",
+    };
+    SamenessDoc {
+        verdict,
+        detail: format!("{prefix}{of}"),
+    }
+}
+
+fn cost(report: &Report) -> CostDoc {
+    CostDoc {
+        predicted: report.predicted,
+        predicted_kept: report.predicted_kept,
+        after: None,
+        kept: None,
+        before: None,
+        outside: None,
+        removed: report
+            .removed
+            .iter()
+            .map(|r| RemovedDoc {
+                inst: r.inst.to_string(),
+                text: r.text.clone(),
+                predicted: r.predicted,
+            })
+            .collect(),
+    }
+}
+
+pub(super) fn origin(o: Origin) -> OriginDoc {
+    OriginDoc {
+        inst: o.inst,
+        line: (o.line != 0).then_some(o.line),
+    }
+}
+
+fn branches(optimized: &Optimized) -> Vec<BranchDoc> {
+    let canonical = optimized.canonical().func();
+    let decisions = &optimized.report().decisions;
+    decisions.iter().map(|d| branch(d, canonical)).collect()
+}
+
+/// One decision; `canonical` is what blocks and instructions refer to.
+fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
+    let mut doc = BranchDoc {
+        origin: origin(d.origin),
+        opcode: d.opcode,
+        block: d.block.map(|b| b.to_string()),
+        outcome: d.outcome().to_owned(),
+        reason: None,
+        head: None,
+        shape: None,
+        join: None,
+        scope: d.scope.map(|s| s.to_string()),
+        divergence: d.divergence.clone(),
+        counts: d.counts.as_ref().map(counts),
+        blocker: None,
+        estimates: Vec::new(),
+        straight: None,
+        margin: None,
+        break_even_b: None,
+        forced: d.forced.map(|f| f.name()),
+        predicted: d.predicted,
+        measured: None,
+    };
+    match &d.verdict {
+        Verdict::Folded(why) | Verdict::NoRegion(why) => doc.reason = Some(why.clone()),
+        Verdict::Exit { inst, .. } => {
+            let text = print::inst_text(canonical, *inst);
+            // Without its origin, which is this branch's.
+            let text = text.split(" @").next().unwrap_or_default();
+            doc.reason = Some(format!("`{text}`"));
+        }
+        Verdict::WithRegion { head, .. } => doc.head = Some(origin(*head)),
+        Verdict::Priced { details, .. } => priced(&mut doc, details, canonical),
+    }
+    doc
+}
+
+fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
+    doc.shape = Some(p.shape.to_owned());
+    doc.join = Some(p.join.to_string());
+    doc.blocker = p.straight.err().map(|b| b.describe(canonical));
+    doc.estimates = p.estimates.iter().map(estimate).collect();
+    doc.straight = p.straight_shape.map(|s| StraightDoc {
+        instructions: s.instructions,
+        guarded: s.guarded,
+        selects: s.selects,
+        predicates: s.predicates,
+        exits: s.exits,
+    });
+    doc.margin = p.margin;
+    doc.break_even_b = p.break_even_b;
+}
+
+fn counts(c: &Counts) -> CountsDoc {
+    CountsDoc {
+        executions: c.executions,
+        any_true: c.any_true,
+        any_false: c.any_false,
+        splits: c.splits,
+        source: c.source.to_string(),
+    }
+}
+
+fn estimate(e: &Estimate) -> EstimateDoc {
+    EstimateDoc {
+        form: e.form.name(),
+        total: e.total,
+        components: e
+            .components
+            .iter()
+            .map(|c| ComponentDoc {
+                name: c.name,
+                issues: c.issues,
+                cost: c.cost,
+            })
+            .collect(),
+    }
+}
+
+/// One version's run.
+fn version(
+    name: &'static str,
+    func: &Function,
+    run: &exec::Outcome,
+    machine: &Machine,
+    per_block: u64,
+) -> RunDoc {
+    RunDoc {
+        version: name,
+        ending: match run.end {
+            exec::Ending::Finished => "finished".to_owned(),
+            exec::Ending::Trapped => "trapped".to_owned(),
+        },
+        traps: traps(func, run, per_block),
+        counters: counters(&run.counters, machine),
+        branches: run
+            .branches
+            .iter()
+            .map(|b| BranchCountersDoc {
+                origin: (!b.origin.is_none()).then(|| origin(b.origin)),
+                block: b.block.to_string(),
+                executions: b.executions,
+                taken: b.taken.clone(),
+                splits: b.divergent,
+            })
+            .collect(),
+        timeline: run.timeline.as_ref().map(|t| passes(t, per_block)),
+    }
+}
+
+fn counters(c: &exec::Counters, machine: &Machine) -> Named {
+    let mut named = Named::default();
+    named.push("cost", Figure::Cost(c.cost(machine)));
+    for (name, n) in c.rows() {
+        named.push(name, Figure::Count(n));
+    }
+    for (name, x) in c.metrics() {
+        // Averages and quotients to three decimals, percentages to two.
+        let decimals = if name.ends_with("efficiency") { 2 } else { 3 };
+        named.push(name, Figure::Quotient(x, decimals));
+    }
+    named
+}
+
+/// Trapped lanes, gathered by kind and place, in order of the first thread.
+fn traps(func: &Function, run: &exec::Outcome, per_block: u64) -> Vec<TrapDoc> {
+    let mut all: Vec<(u64, exec::TrapRecord)> = run.traps.iter().map(|t| (t.thread, *t)).collect();
+    all.sort_by_key(|&(thread, _)| thread);
+    let mut docs: Vec<((Site, String), TrapDoc)> = Vec::new();
+    for (thread, t) in all {
+        let key = (t.site, t.code.to_string());
+        if let Some((_, doc)) = docs.iter_mut().find(|(k, _)| *k == key) {
+            doc.lanes += 1;
+            continue;
+        }
+        let place = match t.site {
+            Site::Inst(i) => print::inst_text(func, i),
+            Site::Term(b) => print::term_text(func, b),
+        };
+        let per_block = per_block.max(1);
+        let doc = TrapDoc {
+            kind: key.1.clone(),
+            line: (t.origin.line != 0).then_some(t.origin.line),
+            place,
+            lanes: 1,
+            first: [thread / per_block, thread % per_block],
+        };
+        docs.push((key, doc));
+    }
+    docs.into_iter().map(|(_, doc)| doc).collect()
+}
+
+fn passes(timeline: &exec::Timeline, per_block: u64) -> Vec<PassDoc> {
+    let warps = per_block.div_ceil(32).max(1);
+    let mut issues = vec![0; timeline.passes.len()];
+    for i in &timeline.issues {
+        if let Some(n) = issues.get_mut(i.pass as usize) {
+            *n += 1;
+        }
+    }
+    timeline
+        .passes
+        .iter()
+        .zip(issues)
+        .map(|(p, issues)| PassDoc {
+            grid_block: p.warp / warps,
+            warp: (p.warp % warps) as u32,
+            block: p.block.to_string(),
+            mask: format!("{:#010x}", p.mask),
+            bits: p.mask,
+            issues,
+        })
+        .collect()
+}

@@ -1,0 +1,135 @@
+//! One branch's decision, in full.
+
+use std::fmt::Write;
+
+use warpfold_machine::Cost;
+
+use super::model::{BranchDoc, ComponentDoc, CountsDoc, EstimateDoc};
+use super::style::{Paint, Tone};
+use super::text::{WIDTH, branch_name, place, wrapped};
+
+/// Width of the labels on the left.
+const LABEL: usize = 11;
+
+/// Everything that was found out about `b`, one aspect a line.
+pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
+    let mut out = paint.tone(Tone::Head, branch_name(b.origin, b.opcode));
+    if let (Some(shape), Some(join)) = (&b.shape, &b.join) {
+        let _ = write!(out, ", a {shape} that ends at {join}");
+    }
+    out.push('\n');
+    let mut line = |label: &str, text: String| {
+        let label = format!("{label:LABEL$}");
+        let _ = writeln!(out, "  {}{text}", paint.tone(Tone::Dim, label));
+    };
+    if let Some(scope) = &b.scope {
+        line("uniform", scope_text(scope, b.divergence.as_deref()));
+    }
+    if let Some(c) = &b.counts {
+        line("executions", counts_text(c));
+    }
+    for e in &b.estimates {
+        line(e.form, estimate_text(e, b));
+    }
+    if let Some(blocker) = &b.blocker {
+        line("straight", format!("illegal: {blocker}"));
+    }
+    line("decision", decision(b, paint));
+    if let Some(even) = b.break_even_b {
+        line("break-even", break_even(even));
+    }
+    if let Some(predicted) = b.predicted {
+        line("predicted", format!("{predicted} for what belongs to it"));
+    }
+    out
+}
+
+fn scope_text(scope: &str, divergence: Option<&str>) -> String {
+    let what = match scope {
+        "const" => "a constant",
+        "grid" => "across the grid",
+        "block" => "across a block",
+        "warp" => "across a warp",
+        "lane" => "no, lanes differ",
+        other => other,
+    };
+    match divergence {
+        Some(why) => {
+            let lines = wrapped(&format!("{what}: {why}"), "; ", WIDTH - LABEL);
+            lines.join(&format!("\n{:1$}", "", LABEL + 2))
+        }
+        None => what.to_owned(),
+    }
+}
+
+fn counts_text(c: &CountsDoc) -> String {
+    let CountsDoc {
+        executions,
+        any_true,
+        any_false,
+        splits,
+        source,
+    } = c;
+    format!(
+        "{executions}: any lane true in {any_true}, false in {any_false}, split in {splits} (from {source})"
+    )
+}
+
+fn estimate_text(e: &EstimateDoc, b: &BranchDoc) -> String {
+    let parts: Vec<String> = e.components.iter().map(component).collect();
+    let mut text = format!("{} = {}", e.total, parts.join(" + "));
+    if e.form == "straight"
+        && let Some(s) = b.straight
+    {
+        let _ = write!(
+            text,
+            "\n  {:LABEL$}instructions of the sides {}, guarded {}, guarded exits {}; \
+             selects {}, predicate operations {}",
+            "", s.instructions, s.guarded, s.exits, s.selects, s.predicates
+        );
+    }
+    text
+}
+
+/// What is paid for and what it costs; how often, where that is another
+/// number.
+fn component(c: &ComponentDoc) -> String {
+    if c.issues == 0 || c.cost == Cost::issues(c.issues) {
+        format!("{} {}", c.name, c.cost)
+    } else {
+        format!("{} {} ({}×)", c.name, c.cost, c.issues)
+    }
+}
+
+/// The branch overhead at which the decision would turn.
+fn break_even(b: Cost) -> String {
+    if b < Cost::ZERO {
+        "none, straight code is cheaper whatever a branch costs on top".to_owned()
+    } else {
+        format!("at a branch overhead b of {b} per execution")
+    }
+}
+
+fn decision(b: &BranchDoc, paint: Paint) -> String {
+    let mut text = paint.tone(Tone::Choice, &b.outcome);
+    if let Some(head) = b.head {
+        let _ = write!(text, ", with the region of the branch at {}", place(head));
+    }
+    if let Some(reason) = &b.reason {
+        let _ = write!(text, ": {reason}");
+    }
+    match (b.forced, b.margin) {
+        (Some(force), Some(m)) => {
+            let _ = write!(text, ", forced by `{force}`; margin {m}");
+        }
+        (Some(force), None) => {
+            let _ = write!(text, ", forced by `{force}`");
+        }
+        (None, Some(m)) => {
+            let _ = write!(text, ", cheaper by {m}");
+        }
+        (None, None) if b.estimates.len() == 1 => text.push_str(", the only legal form"),
+        (None, None) => {}
+    }
+    text
+}

@@ -1,0 +1,325 @@
+//! The reports as plain data: what JSON holds and what texts are made of.
+//!
+//! Field names and meanings are stable within one [`VERSION`]; fields may be
+//! added. Costs are JSON numbers of issues. Nothing is computed here but
+//! ratios: these structures state what was decided and counted.
+
+use serde::Serialize;
+use warpfold_machine::Cost;
+
+pub use super::figure::{Figure, Named};
+
+/// The version of the JSON format.
+pub const VERSION: u32 = 1;
+
+/// A report: what it is about, and the parts that its command has.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Document {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The command: `run`, `explain`, `exec` or `uniformity`.
+    pub command: &'static str,
+    /// The input, as the caller named it.
+    pub file: String,
+    /// The kernel.
+    pub function: String,
+    /// The machine that costs are for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineDoc>,
+    /// The launch; for what does not execute, what is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchDoc>,
+    /// What was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SettingsDoc>,
+    /// Whether the versions of the kernel do the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sameness: Option<SamenessDoc>,
+    /// One entry per CLIF branch, in the order of the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branches: Option<Vec<BranchDoc>>,
+    /// Predicted and measured totals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<CostDoc>,
+    /// Counters of each version that ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunDoc>,
+}
+
+/// A machine's part in a report.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MachineDoc {
+    /// Name.
+    pub name: String,
+    /// Overhead of a branch that is proven uniform.
+    pub b_proven: Cost,
+    /// Overhead of any other branch when the warp agrees.
+    pub b_agree: Cost,
+    /// Overhead of a branch that splits the warp.
+    pub b_split: Cost,
+}
+
+/// A launch's part in a report.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LaunchDoc {
+    /// Blocks in x, y and z, where known.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a block in x, y and z, where known.
+    pub block: Option<[u32; 3]>,
+}
+
+impl LaunchDoc {
+    /// Threads of the grid, where known.
+    pub fn threads(&self) -> Option<u64> {
+        Some(volume(self.grid?) * volume(self.block?))
+    }
+
+    /// Warps of the grid, where known.
+    pub fn warps(&self) -> Option<u64> {
+        Some(volume(self.grid?) * volume(self.block?).div_ceil(32))
+    }
+}
+
+fn volume(sizes: [u32; 3]) -> u64 {
+    sizes
+        .iter()
+        .fold(1, |p: u64, &n| p.saturating_mul(n.into()))
+}
+
+/// What was asked for.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SettingsDoc {
+    /// `default` or `cfg`.
+    pub joins: &'static str,
+    /// The form that overrode cost.
+    pub force: Option<&'static str>,
+    /// Whether clean-up followed conversion.
+    pub cleanup: bool,
+    /// Whether decisions rest on counts of a run.
+    pub profile: bool,
+}
+
+/// The verdict on before and after.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SamenessDoc {
+    /// `same`, `different` or `unfinished`.
+    pub verdict: &'static str,
+    /// What was compared, or why it could not be, or the first difference.
+    pub detail: String,
+}
+
+/// A place in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct OriginDoc {
+    /// CLIF instruction number.
+    pub inst: u32,
+    /// Line, where there is text.
+    pub line: Option<u32>,
+}
+
+/// One branch.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BranchDoc {
+    /// Where it stands.
+    pub origin: OriginDoc,
+    /// `brif` or `br_table`.
+    pub opcode: &'static str,
+    /// Its block in the canonical function.
+    pub block: Option<String>,
+    /// What it became: `folded`, `exit`, `trap`, `branch`, `select`,
+    /// `straight`.
+    pub outcome: String,
+    /// Why, where no price says so.
+    pub reason: Option<String>,
+    /// The branch with whose region it was decided.
+    pub head: Option<OriginDoc>,
+    /// Its region's shape.
+    pub shape: Option<String>,
+    /// Where its region ends.
+    pub join: Option<String>,
+    /// The scope at which its condition is uniform.
+    pub scope: Option<String>,
+    /// Why it is not uniform.
+    pub divergence: Option<String>,
+    /// The warp's view of it.
+    pub counts: Option<CountsDoc>,
+    /// What forbids straight code.
+    pub blocker: Option<String>,
+    /// Prices of the legal forms.
+    pub estimates: Vec<EstimateDoc>,
+    /// What straight code would consist of.
+    pub straight: Option<StraightDoc>,
+    /// How much dearer the best rejected form is.
+    pub margin: Option<Cost>,
+    /// The overhead per execution at which branch and straight cost the same.
+    pub break_even_b: Option<Cost>,
+    /// The form that overrode cost.
+    pub forced: Option<&'static str>,
+    /// Predicted cost of what belongs to it.
+    pub predicted: Option<Cost>,
+    /// The same, measured.
+    pub measured: Option<Cost>,
+}
+
+/// Counts of a branch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CountsDoc {
+    /// Executions by a warp.
+    pub executions: u64,
+    /// With any lane true.
+    pub any_true: u64,
+    /// With any lane false.
+    pub any_false: u64,
+    /// With lanes going to different blocks.
+    pub splits: u64,
+    /// Where the numbers come from.
+    pub source: String,
+}
+
+/// The price of a form.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct EstimateDoc {
+    /// The form.
+    pub form: &'static str,
+    /// Its price.
+    pub total: Cost,
+    /// What the price is made of.
+    pub components: Vec<ComponentDoc>,
+}
+
+/// A part of a price.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ComponentDoc {
+    /// What it pays for.
+    pub name: &'static str,
+    /// Issues paid for.
+    pub issues: u64,
+    /// Their cost.
+    pub cost: Cost,
+}
+
+/// What straight code consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct StraightDoc {
+    /// Instructions of the sides.
+    pub instructions: u32,
+    /// How many of them are guarded.
+    pub guarded: u32,
+    /// Selects added.
+    pub selects: u32,
+    /// Predicate operations added.
+    pub predicates: u32,
+    /// Returns and traps of the sides that became guarded.
+    pub exits: u32,
+}
+
+/// Predicted and measured totals.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct CostDoc {
+    /// Predicted for the converted function.
+    pub predicted: Option<Cost>,
+    /// Predicted with every branch kept.
+    pub predicted_kept: Option<Cost>,
+    /// Measured, of the converted function.
+    pub after: Option<Cost>,
+    /// Measured, of the canonical function.
+    pub kept: Option<Cost>,
+    /// Measured, of the function as written.
+    pub before: Option<Cost>,
+    /// Measured in the converted function, of what belongs to no branch.
+    pub outside: Option<Cost>,
+    /// What clean-up took away after it was priced.
+    pub removed: Vec<RemovedDoc>,
+}
+
+/// An instruction that clean-up took away.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RemovedDoc {
+    /// Its name.
+    pub inst: String,
+    /// Its text.
+    pub text: String,
+    /// What the prediction charged for it.
+    pub predicted: Cost,
+}
+
+/// One version's execution.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct RunDoc {
+    /// `before`, `kept`, `after`, or `exec` where there is only one.
+    pub version: &'static str,
+    /// How it ended.
+    pub ending: String,
+    /// Lanes that trapped, by kind and place.
+    pub traps: Vec<TrapDoc>,
+    /// Counters by name, in a fixed order.
+    pub counters: Named,
+    /// Per conditional branch of this version.
+    pub branches: Vec<BranchCountersDoc>,
+    /// Lanes × issues, by pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Vec<PassDoc>>,
+}
+
+/// Lanes that trapped alike.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct TrapDoc {
+    /// CLIF's name of the trap code.
+    pub kind: String,
+    /// Line, where there is text.
+    pub line: Option<u32>,
+    /// The instruction or terminator.
+    pub place: String,
+    /// How many lanes.
+    pub lanes: u64,
+    /// The first of them: linear block and thread.
+    pub first: [u64; 2],
+}
+
+/// Counters of one branch of one version.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct BranchCountersDoc {
+    /// Where it came from.
+    pub origin: Option<OriginDoc>,
+    /// The block that it ends.
+    pub block: String,
+    /// Executions.
+    pub executions: u64,
+    /// By edge: executions in which any lane took it.
+    pub taken: Vec<u64>,
+    /// Executions in which lanes went to different blocks.
+    pub splits: u64,
+}
+
+/// A group of lanes going through a block.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct PassDoc {
+    /// Linear block of the grid.
+    pub grid_block: u64,
+    /// Warp in its block.
+    pub warp: u32,
+    /// The block.
+    pub block: String,
+    /// The lanes, as a hexadecimal mask.
+    pub mask: String,
+    /// The mask as a number.
+    #[serde(skip)]
+    pub bits: u32,
+    /// Issues.
+    pub issues: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warps_count_partial_ones() {
+        let launch = LaunchDoc {
+            grid: Some([2, 1, 1]),
+            block: Some([33, 2, 1]),
+        };
+        assert_eq!(launch.threads(), Some(132));
+        assert_eq!(launch.warps(), Some(6));
+    }
+}

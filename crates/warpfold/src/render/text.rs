@@ -1,0 +1,382 @@
+//! Reports to be read: a [`Document`] as text.
+//!
+//! Sections come in the order in which questions arise: what ran, is the
+//! result right, what was decided for each branch and did the price come
+//! true, what did it do to the counters. A section without content is left
+//! out.
+
+use std::fmt::Write;
+
+use super::model::{
+    BranchDoc, CostDoc, Document, EstimateDoc, LaunchDoc, OriginDoc, RunDoc, TrapDoc,
+};
+use super::style::{Paint, Tone};
+use super::table::{Cell, Table};
+use super::{counters, timeline};
+
+/// `doc` as text; its command decides the layout.
+pub fn render(doc: &Document, paint: Paint) -> String {
+    let mut out = String::new();
+    title(&mut out, doc, paint);
+    verdict(&mut out, doc, paint);
+    let detailed = doc.command == "explain";
+    if let Some(branches) = &doc.branches {
+        match branches.as_slice() {
+            [] => section(&mut out, "The kernel has no conditional branch.\n"),
+            all if detailed => {
+                for b in all {
+                    section(&mut out, &super::explain::branch(b, paint));
+                }
+            }
+            all => {
+                section(&mut out, &branch_table(all, doc, paint));
+                let notes: String = all.iter().filter_map(|b| note(b, paint)).collect();
+                if !notes.is_empty() {
+                    section(&mut out, &notes);
+                }
+            }
+        }
+    }
+    if let Some(cost) = &doc.cost {
+        section(&mut out, &cost_text(cost, doc, paint));
+    }
+    match doc.runs.as_slice() {
+        [] => {}
+        [one] => {
+            section(&mut out, &executed_table(one, paint));
+            section(&mut out, &counters::of_one(one, paint));
+        }
+        all => section(&mut out, &counters::side_by_side(all, paint)),
+    }
+    for run in &doc.runs {
+        if !run.traps.is_empty() {
+            section(&mut out, &traps(run, paint));
+        }
+    }
+    for run in &doc.runs {
+        if let Some(passes) = &run.timeline {
+            section(&mut out, &timeline::render(run.version, passes, paint));
+        }
+    }
+    out
+}
+
+fn section(out: &mut String, text: &str) {
+    if !text.is_empty() {
+        out.push('\n');
+        out.push_str(text);
+    }
+}
+
+/// `17: brif`, or by instruction number where there was no text.
+pub(super) fn branch_name(origin: OriginDoc, opcode: &str) -> String {
+    match origin.line {
+        Some(line) => format!("{line}: {opcode}"),
+        None => format!("inst{}: {opcode}", origin.inst),
+    }
+}
+
+fn title(out: &mut String, doc: &Document, paint: Paint) {
+    out.push_str(&paint.tone(Tone::Head, &doc.function));
+    if let Some(m) = &doc.machine {
+        let _ = write!(out, " on {}", paint.tone(Tone::Head, &m.name));
+        let b = if m.b_proven == m.b_split && m.b_agree == m.b_split {
+            format!(" (b {})", m.b_split)
+        } else {
+            format!(
+                " (b {} proven, {} agreed, {} split)",
+                m.b_proven, m.b_agree, m.b_split
+            )
+        };
+        out.push_str(&paint.tone(Tone::Dim, b));
+    }
+    if let Some(launch) = &doc.launch
+        && let Some(text) = launch_text(launch)
+    {
+        let _ = write!(out, ": {text}");
+    }
+    out.push('\n');
+    if let Some(s) = &doc.settings {
+        let mut knobs = Vec::new();
+        if let Some(force) = s.force {
+            knobs.push(format!("forced: {force}"));
+        }
+        if s.joins != "default" {
+            knobs.push(format!("joins: {}", s.joins));
+        }
+        if !s.cleanup {
+            knobs.push("no clean-up".to_owned());
+        }
+        if !s.profile {
+            knobs.push("no profile: counts are assumed, costs are for that many executions".into());
+        }
+        if !knobs.is_empty() {
+            out.push_str(&paint.tone(Tone::Dim, knobs.join("; ")));
+            out.push('\n');
+        }
+    }
+}
+
+fn launch_text(launch: &LaunchDoc) -> Option<String> {
+    let dims = |d: [u32; 3]| match d {
+        [x, 1, 1] => x.to_string(),
+        [x, y, 1] => format!("{x}×{y}"),
+        [x, y, z] => format!("{x}×{y}×{z}"),
+    };
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    match (launch.grid, launch.block) {
+        (Some(grid), Some(block)) => {
+            let blocks = match grid {
+                [1, 1, 1] => "1 block".to_owned(),
+                g => format!("{} blocks", dims(g)),
+            };
+            Some(format!(
+                "{blocks} of {} thread{}, {}",
+                dims(block),
+                if block == [1; 3] { "" } else { "s" },
+                count(launch.warps()?, "warp")
+            ))
+        }
+        (None, Some(block)) => Some(format!("blocks of {} threads", dims(block))),
+        _ => None,
+    }
+}
+
+fn verdict(out: &mut String, doc: &Document, paint: Paint) {
+    let Some(s) = &doc.sameness else {
+        return;
+    };
+    let (tone, head) = match s.verdict {
+        "same" => (Tone::Good, "same before and after"),
+        "different" => (Tone::Bad, "NOT the same before and after"),
+        _ => (Tone::Warn, "unfinished"),
+    };
+    let _ = writeln!(out, "{}: {}", paint.tone(tone, head), s.detail);
+}
+
+fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String {
+    let measured = !doc.runs.is_empty();
+    let mut table = Table::new()
+        .words("branch")
+        .words("shape")
+        .words("scope")
+        .group("executions", &["all", "true", "false", "split"])
+        .group("estimated cost", &["branch", "straight", "margin"])
+        .words("form")
+        .group(
+            "cost",
+            if measured {
+                &["predicted", "measured"]
+            } else {
+                &["predicted"]
+            },
+        );
+    for b in branches {
+        let c = b.counts.as_ref();
+        table.row([
+            Cell::plain(branch_name(b.origin, b.opcode)),
+            Cell::maybe(b.shape.as_deref()),
+            Cell::maybe(b.scope.as_deref()),
+            Cell::maybe(c.map(|c| c.executions)),
+            Cell::maybe(c.map(|c| c.any_true)),
+            Cell::maybe(c.map(|c| c.any_false)),
+            match c {
+                Some(c) if c.splits > 0 => Cell::new(Tone::Warn, c.splits),
+                c => Cell::maybe(c.map(|c| c.splits)),
+            },
+            estimate(b, "branch"),
+            estimate(b, "straight"),
+            Cell::maybe(b.margin),
+            Cell::new(Tone::Choice, &b.outcome),
+            Cell::maybe(b.predicted),
+            match (b.predicted, b.measured) {
+                (Some(p), Some(m)) if p == m => Cell::new(Tone::Good, m),
+                (_, m) => Cell::maybe(m),
+            },
+        ]);
+    }
+    table.render(paint, 0)
+}
+
+fn estimate(b: &BranchDoc, form: &str) -> Cell {
+    let found = b.estimates.iter().find(|e: &&EstimateDoc| e.form == form);
+    match found {
+        Some(e) => Cell::plain(e.total),
+        // Two dots more than nothing: it exists, but may not be.
+        None if form == "straight" && b.blocker.is_some() => Cell::new(Tone::Dim, "illegal"),
+        None => Cell::maybe(None::<u32>),
+    }
+}
+
+/// A line below the table for what its columns cannot say.
+fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
+    let mut parts = Vec::new();
+    if let Some(reason) = &b.reason {
+        parts.push(format!("{}: {reason}", b.outcome));
+    }
+    if let Some(head) = b.head {
+        parts.push(format!("{}, decided with {}", b.outcome, place(head)));
+    }
+    if let Some(blocker) = &b.blocker {
+        parts.push(format!("cannot be straight: {blocker}"));
+    }
+    if let Some(force) = b.forced {
+        parts.push(format!("forced: {force}"));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    let name = branch_name(b.origin, b.opcode);
+    Some(format!(
+        "{}  {}\n",
+        paint.tone(Tone::Dim, name),
+        parts.join("; ")
+    ))
+}
+
+/// `line 17`, or `inst12`.
+pub(super) fn place(origin: OriginDoc) -> String {
+    match origin.line {
+        Some(line) => format!("line {line}"),
+        None => format!("inst{}", origin.inst),
+    }
+}
+
+fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
+    let mut out = String::new();
+    let name = doc.machine.as_ref().map_or("", |m| m.name.as_str());
+    if let (Some(predicted), Some(after)) = (cost.predicted, cost.after) {
+        let head = paint.tone(Tone::Head, format!("cost on {name}"));
+        let _ = write!(out, "{head}: predicted {predicted}, measured {after}");
+        let removed = cost
+            .removed
+            .iter()
+            .map(|r| r.predicted)
+            .sum::<warpfold_machine::Cost>();
+        if predicted == after {
+            let _ = writeln!(out, ", {}", paint.tone(Tone::Good, "exact"));
+        } else if predicted - after == removed {
+            let _ = writeln!(
+                out,
+                ", {}",
+                paint.tone(Tone::Good, "exact but for what clean-up removed:")
+            );
+        } else {
+            let off = predicted - after;
+            let _ = writeln!(out, ", {}", paint.tone(Tone::Warn, format!("off by {off}")));
+        }
+    } else if let Some(predicted) = cost.predicted {
+        let _ = write!(out, "predicted cost on {name}: {predicted}");
+        if let Some(kept) = cost.predicted_kept {
+            let _ = write!(out, ", {kept} with every branch kept");
+        }
+        out.push('\n');
+    }
+    for r in &cost.removed {
+        let _ = writeln!(out, "  {}  {}", r.predicted, r.text);
+    }
+    if let Some(outside) = cost.outside {
+        let _ = writeln!(
+            out,
+            "{}",
+            paint.tone(
+                Tone::Dim,
+                format!("of the measured cost, {outside} belongs to no branch")
+            )
+        );
+    }
+    out
+}
+
+fn executed_table(run: &RunDoc, paint: Paint) -> String {
+    if run.branches.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new()
+        .words("branch")
+        .words("in")
+        .group("executions", &["all", "split"])
+        .words("by edge");
+    for b in &run.branches {
+        let taken: Vec<String> = b.taken.iter().map(u64::to_string).collect();
+        table.row([
+            Cell::maybe(b.origin.map(place)),
+            Cell::plain(&b.block),
+            Cell::plain(b.executions),
+            Cell::new(
+                if b.splits > 0 {
+                    Tone::Warn
+                } else {
+                    Tone::Plain
+                },
+                b.splits,
+            ),
+            Cell::plain(taken.join(" ")),
+        ]);
+    }
+    table.render(paint, 0)
+}
+
+/// Width that running text is broken at.
+pub(super) const WIDTH: usize = 100;
+
+/// `text` in lines of at most `width` characters, broken after `separator`; a
+/// longer part stands alone.
+pub(super) fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.split_inclusive(separator) {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + part.trim_end().chars().count() <= width => {
+                line.push_str(part);
+            }
+            Some(line) => {
+                line.truncate(line.trim_end().len());
+                lines.push(part.to_owned());
+            }
+            None => lines.push(part.to_owned()),
+        }
+    }
+    lines
+}
+
+fn traps(run: &RunDoc, paint: Paint) -> String {
+    let lanes: u64 = run.traps.iter().map(|t| t.lanes).sum();
+    let mut out = paint.tone(Tone::Head, format!("traps {}", run.version));
+    let _ = writeln!(out, ": {lanes} lane{}", if lanes == 1 { "" } else { "s" });
+    let mut table = Table::new()
+        .words("trap")
+        .words("at")
+        .numbers("lanes")
+        .words("first")
+        .words("instruction");
+    for t in &run.traps {
+        table.row(trap_row(t));
+    }
+    out.push_str(&table.render(paint, 0));
+    out
+}
+
+fn trap_row(t: &TrapDoc) -> [Cell; 5] {
+    [
+        Cell::plain(&t.kind),
+        Cell::maybe(t.line.map(|l| format!("line {l}"))),
+        Cell::plain(t.lanes),
+        Cell::plain(format!("block {} thread {}", t.first[0], t.first[1])),
+        Cell::plain(&t.place),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_break_after_separators() {
+        assert_eq!(
+            wrapped("same: a 1, b 22, c 333, d 4", ", ", 15),
+            ["same: a 1,", "b 22, c 333,", "d 4"]
+        );
+        assert_eq!(wrapped("short", "; ", 10), ["short"]);
+        assert_eq!(wrapped("quite long; x", "; ", 4), ["quite long;", "x"]);
+    }
+}

@@ -1,0 +1,69 @@
+//! What a user can set: for the whole road, for a run, for a conversion.
+
+use warpfold_analysis::JoinRule;
+use warpfold_analysis::uniformity::LaunchShape;
+use warpfold_machine::Machine;
+use warpfold_opt as opt;
+use warpfold_opt::report::Force;
+
+/// The machine that decides when none is named.
+pub const DEFAULT_MACHINE: &str = "ampere";
+
+/// Issues after which a run is given up.
+pub const DEFAULT_STEP_LIMIT: u64 = 100_000_000;
+
+/// What holds all along the road.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where the lanes of a branch meet again.
+    pub joins: JoinRule,
+    /// What is known of the launch; `None` for what the kernel's file states,
+    /// and for nothing where there is no file.
+    pub shape: Option<LaunchShape>,
+    /// Verify after each stage in every build.
+    pub verify_each: bool,
+}
+
+/// How a kernel is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunOptions {
+    /// Issues after which a run is given up.
+    pub step_limit: u64,
+    /// Record which lanes went through which block.
+    pub timeline: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            step_limit: DEFAULT_STEP_LIMIT,
+            timeline: false,
+        }
+    }
+}
+
+/// How to convert.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Settings {
+    /// What things cost.
+    pub machine: Machine,
+    /// The form that overrides cost where it is legal.
+    pub force: Option<Force>,
+    /// What is assumed of branches where nothing is known.
+    pub prior: opt::Prior,
+    /// Whether to clean up what conversion emits. Predictions are exact
+    /// without.
+    pub cleanup: bool,
+}
+
+impl Settings {
+    /// By cost on `machine`, with clean-up.
+    pub fn new(machine: Machine) -> Self {
+        Self {
+            machine,
+            force: None,
+            prior: opt::Prior::default(),
+            cleanup: true,
+        }
+    }
+}

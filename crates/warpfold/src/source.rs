@@ -1,0 +1,271 @@
+//! The beginning of the road: a file with kernels and a launch.
+
+use std::path::Path;
+
+use warpfold_analysis::uniformity::LaunchShape;
+use warpfold_clif::Triple;
+use warpfold_exec::Launch;
+use warpfold_ir::{Function, Origin, Terminator};
+use warpfold_opt::SourceBranch;
+
+use crate::error::{self, Diagnostic, Errors};
+use crate::launch::{LaunchSpec, Overrides};
+use crate::road::Lowered;
+use crate::settings::Options;
+
+/// What a file holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Syntax {
+    /// Cranelift IR.
+    #[default]
+    Clif,
+    /// The text of this crate's own IR.
+    Wf,
+}
+
+impl Syntax {
+    /// By the file's name: `.wf` is IR, everything else CLIF.
+    pub fn of_file(name: &str) -> Self {
+        match Path::new(name).extension() {
+            Some(ext) if ext == "wf" => Self::Wf,
+            _ => Self::Clif,
+        }
+    }
+}
+
+/// A parsed file: one or more functions, and the launch that its `;!` lines
+/// state.
+#[derive(Clone, Debug)]
+pub struct Source {
+    file: String,
+    functions: Vec<(Function, Vec<SourceBranch>)>,
+    launch: LaunchSpec,
+    header: String,
+}
+
+impl Source {
+    /// Reads `text`; `file` is its name in messages. Pointers are 64 bits wide.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, with its places.
+    pub fn parse(text: &str, file: &str, syntax: Syntax) -> Result<Self, Errors> {
+        Self::parse_for(
+            text,
+            file,
+            syntax,
+            &warpfold_clif::ReadOptions::default().triple,
+        )
+    }
+
+    /// The same for a target, whose pointers may be 32 bits wide.
+    ///
+    /// # Errors
+    /// As [`Source::parse`].
+    pub fn parse_for(
+        text: &str,
+        file: &str,
+        syntax: Syntax,
+        triple: &Triple,
+    ) -> Result<Self, Errors> {
+        let launch = LaunchSpec::from_source(text).map_err(|e| error::launch(file, e))?;
+        let functions = match syntax {
+            Syntax::Clif => clif_functions(text, file, triple)?,
+            Syntax::Wf => wf_functions(text, file)?,
+        };
+        if functions.is_empty() {
+            return Err(Diagnostic::new(file, "the file holds no function")
+                .at(1, 1)
+                .into());
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            functions,
+            launch,
+            header: text
+                .lines()
+                .filter(|l| l.trim_start().starts_with(";!"))
+                .flat_map(|l| [l, "\n"])
+                .collect(),
+        })
+    }
+
+    /// The file's name.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// Names of the functions, in file order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.functions.iter().map(|(f, _)| f.name.as_str())
+    }
+
+    /// The launch that the file states.
+    pub fn launch(&self) -> &LaunchSpec {
+        &self.launch
+    }
+
+    /// The kernel that the launch names (the first function if it names none),
+    /// with what is known of the launch: which parameters vary, and the sizes
+    /// that are stated.
+    ///
+    /// # Errors
+    /// If `overrides` do not fit the file's launch, or there is no such
+    /// function.
+    pub fn kernel(self, overrides: &Overrides, options: &Options) -> Result<Kernel, Errors> {
+        let mut launch = self.launch;
+        let complain = |e| error::launch(&self.file, e);
+        launch.apply(overrides).map_err(complain)?;
+        let names = self.functions.iter().map(|(f, _)| f.name.as_str());
+        let index = launch.kernel(names).map_err(complain)?;
+        let (mut func, branches) = self
+            .functions
+            .into_iter()
+            .nth(index)
+            .expect("an index that `LaunchSpec::kernel` found");
+        launch.mark_varying(&mut func);
+        let mut options = options.clone();
+        if options.shape.is_none() {
+            let known = |sizes: Option<[u32; 3]>| sizes.map_or([None; 3], |d| d.map(Some));
+            options.shape = Some(
+                LaunchShape::unknown()
+                    .with_grid(known(launch.grid))
+                    .with_block(known(launch.block)),
+            );
+        }
+        let lowered = Lowered::new(&self.file, func, branches, options)?;
+        Ok(Kernel {
+            lowered,
+            launch,
+            header: self.header,
+        })
+    }
+}
+
+/// A kernel and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The kernel, at the beginning of the road.
+    pub lowered: Lowered,
+    /// The launch as stated.
+    pub launch: LaunchSpec,
+    /// The lines of the file that state it; other text of the same kernel
+    /// (converted IR, say) can carry them.
+    pub header: String,
+}
+
+impl Kernel {
+    /// The launch, ready to run; files that it names lie relative to `dir`.
+    ///
+    /// # Errors
+    /// If arguments and signature do not fit each other, or a file cannot be
+    /// used.
+    pub fn launch(&self, dir: &Path) -> Result<Launch, Errors> {
+        self.launch
+            .build(self.lowered.func(), dir)
+            .map_err(|e| error::launch(self.lowered.file(), e))
+    }
+}
+
+fn clif_functions(
+    text: &str,
+    file: &str,
+    triple: &Triple,
+) -> Result<Vec<(Function, Vec<SourceBranch>)>, Errors> {
+    let options = warpfold_clif::ReadOptions {
+        triple: triple.clone(),
+    };
+    let lowered =
+        warpfold_clif::read(text, &options).map_err(|errors| error::clif(file, errors))?;
+    Ok(lowered.into_iter().map(from_clif).collect())
+}
+
+pub(crate) fn from_clif(lowered: warpfold_clif::Lowered) -> (Function, Vec<SourceBranch>) {
+    let branches = lowered
+        .branches
+        .into_iter()
+        .map(|b| SourceBranch {
+            origin: b.origin,
+            opcode: b.opcode,
+        })
+        .collect();
+    (lowered.func, branches)
+}
+
+fn wf_functions(text: &str, file: &str) -> Result<Vec<(Function, Vec<SourceBranch>)>, Errors> {
+    let module = warpfold_ir::parse_module(text).map_err(|e| error::parse(file, e))?;
+    Ok(module.functions.into_iter().map(with_branches).collect())
+}
+
+/// The conditional branches of a function that came with none listed. Those
+/// without an origin get one of their own, beyond every number in use.
+pub(crate) fn with_branches(mut func: Function) -> (Function, Vec<SourceBranch>) {
+    let terms = func.layout.iter().map(|&b| func.block(b).origin);
+    let insts = func.laid_out_insts().map(|(_, i)| func.inst(i).origin);
+    let used = terms.chain(insts).filter(|o| !o.is_none());
+    let mut next = used
+        .map(|o| o.inst)
+        .max()
+        .map_or(0, |n| n.saturating_add(1));
+    let mut branches = Vec::new();
+    for b in func.layout.clone() {
+        let opcode = match &func.block(b).term {
+            Some(Terminator::Br { .. }) => "br",
+            Some(Terminator::Switch { .. }) => "switch",
+            _ => continue,
+        };
+        if func.block(b).origin.is_none() {
+            func.block_mut(b).origin = Origin::new(next, 0);
+            next = next.saturating_add(1);
+        }
+        branches.push(SourceBranch {
+            origin: func.block(b).origin,
+            opcode,
+        });
+    }
+    (func, branches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syntax_goes_by_the_name() {
+        assert_eq!(Syntax::of_file("a/b.wf"), Syntax::Wf);
+        assert_eq!(Syntax::of_file("a/b.clif"), Syntax::Clif);
+        assert_eq!(Syntax::of_file("<stdin>"), Syntax::Clif);
+    }
+
+    #[test]
+    fn branches_of_ir_text_get_origins_of_their_own() {
+        let text = "\
+function %f(i32 varying) {
+block0(v0: i32):
+    v1 = const.i32 3 @7:2
+    v2 = icmp.i32 slt v0, v1
+    br v2, block1, block2
+
+block1:
+    br v2, block2, block2 @3:9
+
+block2:
+    ret
+}
+";
+        let source = Source::parse(text, "f.wf", Syntax::Wf).unwrap();
+        let (func, branches) = &source.functions[0];
+        let origins: Vec<Origin> = branches.iter().map(|b| b.origin).collect();
+        assert_eq!(origins, [Origin::new(8, 0), Origin::new(3, 9)]);
+        assert!(branches.iter().all(|b| b.opcode == "br"));
+        let entry = func.entry().unwrap();
+        assert_eq!(func.block(entry).origin, Origin::new(8, 0));
+    }
+
+    #[test]
+    fn a_file_without_functions_is_an_error_with_a_place() {
+        for syntax in [Syntax::Clif, Syntax::Wf] {
+            let e = Source::parse("; nothing\n", "x", syntax).unwrap_err();
+            assert!(e.as_slice()[0].line.is_some(), "{syntax:?}: {e}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The road on the kernels of the repository: versions agree, measured costs
+//! add up, predictions come true.
+
+use std::path::{Path, PathBuf};
+
+use warpfold::exec::Launch;
+use warpfold::launch::Overrides;
+use warpfold::machine::{Cost, MACHINES, Machine};
+use warpfold::opt::report::Force;
+use warpfold::{Canonical, Kernel, Options, RunOptions, Settings, Source, Syntax, cost_by_branch};
+
+fn kernels() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "clif"))
+        .collect();
+    files.sort();
+    assert!(files.len() >= 14);
+    files
+}
+
+fn kernel(path: &Path) -> (Kernel, Launch) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let options = Options {
+        verify_each: true,
+        ..Options::default()
+    };
+    let kernel = Source::parse(&text, name, Syntax::Clif)
+        .and_then(|s| s.kernel(&Overrides::default(), &options))
+        .unwrap();
+    let launch = kernel.launch(path.parent().unwrap()).unwrap();
+    (kernel, launch)
+}
+
+fn canonical(path: &Path) -> (Canonical, Launch) {
+    let (kernel, launch) = kernel(path);
+    let canonical = kernel
+        .lowered
+        .clean()
+        .and_then(|s| s.canonicalise())
+        .and_then(|s| s.profile(&launch, &RunOptions::default()))
+        .unwrap();
+    (canonical, launch)
+}
+
+/// Without clean-up: what was predicted for each branch is what it cost, and
+/// branches together with the rest are the whole.
+#[test]
+fn predictions_come_true_branch_by_branch() {
+    let forces = [None].into_iter().chain(Force::ALL.map(Some));
+    let mut converted = 0;
+    for (i, path) in kernels().iter().enumerate() {
+        let (canonical, launch) = canonical(path);
+        for (j, force) in forces.clone().enumerate() {
+            let machine = MACHINES[(i + j) % MACHINES.len()].machine();
+            let settings = Settings {
+                force,
+                cleanup: false,
+                ..Settings::new(machine)
+            };
+            let outcome = canonical
+                .clone()
+                .convert(&settings)
+                .and_then(|s| s.measure(&launch, &RunOptions::default()))
+                .unwrap();
+            let place = format!("{} {force:?}", path.display());
+            assert!(outcome.all_same(), "{place}: {}", outcome.sameness());
+            let report = outcome.optimized().report();
+            let [_, kept, after] = outcome.totals();
+            assert_eq!(report.predicted, after, "{place}");
+            assert_eq!(report.predicted_kept, kept, "{place}");
+            let mut sum = outcome.measured_outside().unwrap();
+            for d in &report.decisions {
+                let measured = outcome.measured(d.origin).unwrap();
+                assert_eq!(
+                    d.predicted.unwrap_or_default(),
+                    measured,
+                    "{place}: {}",
+                    d.origin
+                );
+                sum += measured;
+                converted += u32::from(d.outcome() != "branch");
+            }
+            assert_eq!(Some(sum), after, "{place}");
+        }
+    }
+    assert!(converted > 40, "{converted}");
+}
+
+/// With clean-up: what is missing is what the report lists as removed.
+#[test]
+fn what_clean_up_saves_is_listed() {
+    let mut removed = 0;
+    for path in kernels() {
+        let (canonical, launch) = canonical(&path);
+        let settings = Settings {
+            force: Some(Force::Straight),
+            ..Settings::new(Machine::builtin("unit").unwrap())
+        };
+        let outcome = canonical
+            .convert(&settings)
+            .and_then(|s| s.measure(&launch, &RunOptions::default()))
+            .unwrap();
+        assert!(
+            outcome.all_same(),
+            "{}: {}",
+            path.display(),
+            outcome.sameness()
+        );
+        let report = outcome.optimized().report();
+        let listed: Cost = report.removed.iter().map(|r| r.predicted).sum();
+        let [_, _, after] = outcome.totals();
+        assert_eq!(
+            report.predicted.unwrap() - listed,
+            after.unwrap(),
+            "{}",
+            path.display()
+        );
+        removed += report.removed.len();
+    }
+    println!("{removed} instructions removed in all");
+}
+
+/// Every issue has an owner, also where lanes trap.
+#[test]
+fn costs_by_branch_are_the_whole_cost() {
+    let text = "\
+;! block = 96
+;! [[arg]]
+;! varying = \"lane % 3\"
+function %f(i32) -> i32 {
+block0(v0: i32):
+    v1 = iconst.i32 12
+    v2 = iconst.i32 2
+    v3 = icmp eq v0, v2
+    brif v3, block2(v1), block1
+block1:
+    v4 = sdiv v1, v0
+    v5 = imul v4, v4
+    jump block2(v5)
+block2(v6: i32):
+    return v6
+}
+";
+    let machine = Machine::builtin("hopper").unwrap();
+    for force in [None, Some(Force::Branch), Some(Force::Predicate)] {
+        let kernel = Source::parse(text, "f.clif", Syntax::Clif)
+            .and_then(|s| s.kernel(&Overrides::default(), &Options::default()))
+            .unwrap();
+        let launch = kernel.launch(Path::new("")).unwrap();
+        let settings = Settings {
+            force,
+            ..Settings::new(machine.clone())
+        };
+        let outcome = kernel
+            .lowered
+            .clean()
+            .and_then(|s| s.canonicalise())
+            .and_then(|s| s.convert(&settings))
+            .and_then(|s| s.measure(&launch, &RunOptions::default()))
+            .unwrap();
+        assert!(outcome.all_same(), "{force:?}: {}", outcome.sameness());
+        let after = outcome.after().unwrap();
+        assert_eq!(after.traps.len(), 33, "{force:?}");
+        let optimized = outcome.optimized();
+        let costs = cost_by_branch(optimized.func(), after, optimized.owners(), &machine);
+        assert_eq!(
+            costs.values().sum::<Cost>(),
+            after.counters.cost(&machine),
+            "{force:?}"
+        );
+    }
+}
+
+/// Millions of accesses are not logged one by one; the verdict says so.
+#[test]
+fn too_many_accesses_to_compare_each() {
+    let text = "\
+;! block = 1024
+;! [[arg]]
+;! buffer = \"i32\"
+;! len = 1
+function %f(i64) {
+block0(v0: i64):
+    v1 = iconst.i32 0
+    jump block1(v1)
+block1(v2: i32):
+    v3 = load.i32 v0
+    v4 = iconst.i32 1
+    v5 = iadd v2, v4
+    v6 = iconst.i32 5000
+    v7 = icmp ult v5, v6
+    brif v7, block1(v5), block2
+block2:
+    return
+}
+";
+    let kernel = Source::parse(text, "f.clif", Syntax::Clif)
+        .and_then(|s| s.kernel(&Overrides::default(), &Options::default()))
+        .unwrap();
+    let launch = kernel.launch(Path::new("")).unwrap();
+    let settings = Settings::new(Machine::builtin("unit").unwrap());
+    let outcome = kernel
+        .lowered
+        .clean()
+        .and_then(|s| s.canonicalise())
+        .and_then(|s| s.convert(&settings))
+        .and_then(|s| s.measure(&launch, &RunOptions::default()))
+        .unwrap();
+    assert!(outcome.all_same());
+    assert_eq!(
+        outcome.sameness().to_string(),
+        "results, memory and traps of 1024 threads; too many accesses to compare each"
+    );
+}
+
+/// A profile merged from two launches decides like one of both.
+#[test]
+fn profiles_can_come_from_elsewhere() {
+    let path = kernels()
+        .into_iter()
+        .find(|p| p.ends_with("clamp.clif"))
+        .unwrap();
+    let (once, _) = canonical(&path);
+    let mut twice = once.counts().unwrap().clone();
+    twice.merge(once.counts().unwrap());
+    let settings = Settings::new(Machine::builtin("ampere").unwrap());
+    let single = once.clone().convert(&settings).unwrap();
+    let double = once.with_profile(twice).convert(&settings).unwrap();
+    assert_eq!(
+        double.report().predicted.unwrap(),
+        single.report().predicted.unwrap() * 2
+    );
+    assert_eq!(single.func(), double.func());
+}
+
+#[test]
+fn a_launch_that_does_not_fit_is_an_error() {
+    let (kernel, _) = kernel(&kernels()[0]);
+    let before = kernel.lowered.clean().unwrap();
+    let e = before
+        .canonicalise()
+        .unwrap()
+        .profile(&Launch::linear(1, 32), &RunOptions::default())
+        .unwrap_err();
+    let file = kernels()[0]
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert!(e.to_string().starts_with(&format!("{file}: %")), "{e}");
+    assert_eq!(e.fault(), warpfold::Fault::Input);
+}

@@ -1,0 +1,427 @@
+//! What the literature says of warp divergence, checked by counters.
+//!
+//! Each claim has a number. What one run shows is a file of
+//! `tests/filetests/claims`, named `cNN-CASE.wf`, with the kernel, its launch
+//! and every counter that matters. Here stands what holds between several of
+//! these runs, and the claims whose kernels are too long to write out.
+
+#[path = "claims/kernels.rs"]
+mod kernels;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use kernels::{branchy, divsweep, guarded, warp};
+use warpfold::exec::{self, Arg, ExecOptions, Launch, Outcome};
+use warpfold::ir::{self, CounterClass};
+use warpfold_testkit::filetest::{Output, Registry, Runner};
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/filetests/claims")
+        .join(format!("{name}.wf"))
+}
+
+/// The facts of a claims file.
+fn run(name: &str) -> Output {
+    Runner::new(Registry::builtin())
+        .output(&path(name))
+        .unwrap()
+}
+
+fn text(name: &str, key: &str) -> String {
+    run(name)
+        .get(key)
+        .unwrap_or_else(|| panic!("{name}: {key}"))
+        .to_owned()
+}
+
+fn num(name: &str, key: &str) -> u64 {
+    text(name, key).parse().unwrap()
+}
+
+fn float(name: &str, key: &str) -> f64 {
+    text(name, key).parse().unwrap()
+}
+
+fn alu(outcome: &Outcome) -> u64 {
+    outcome.counters.counter_class(CounterClass::Alu)
+}
+
+fn round(x: f64, places: i32) -> f64 {
+    let scale = 10f64.powi(places);
+    (x * scale).round() / scale
+}
+
+#[test]
+fn c04_mixed_costs_twice_grouped() {
+    assert_eq!(num("c03-mixed", "alu"), 2 * num("c02-grouped", "alu"));
+    assert_eq!(num("c03-mixed", "alu"), 200);
+}
+
+#[test]
+fn c07_cost_is_independent_of_the_split() {
+    let func = branchy(40, 60);
+    for n in 0..=32 {
+        let outcome = warp(&func, |lane| (lane < n).into());
+        let c = &outcome.counters;
+        let n = n as u64;
+        let (issued, ti) = match n {
+            0 => (63, 2016),
+            32 => (43, 1376),
+            _ => (104, 2016 - 20 * n),
+        };
+        assert_eq!(
+            (c.inst_executed, c.thread_inst_executed),
+            (issued, ti),
+            "n = {n}"
+        );
+        let split = u64::from(0 < n && n < 32);
+        assert_eq!((c.divergent_branch, c.pushes), (split, 2 * split));
+    }
+}
+
+#[test]
+fn c09_one_lane_in_a_long_arm() {
+    let outcome = warp(&branchy(1000, 1), |lane| (lane == 9).into());
+    let c = &outcome.counters;
+    assert_eq!(alu(&outcome), 1001);
+    assert_eq!((c.inst_executed, c.thread_inst_executed), (1005, 1127));
+    assert_eq!(c.counter_class(CounterClass::Ctl), 4);
+    assert_eq!((c.branches.total(), c.divergent_branch), (1, 1));
+    assert_eq!((c.pushes, c.max_depth), (2, 3));
+    assert_eq!(c.lost.diverged, 31033);
+    assert_eq!(c.lost.total(), 31033);
+    let avg = c.thread_inst_executed_per_inst_executed().unwrap();
+    assert_eq!(round(avg, 3), 1.121);
+    assert_eq!(round(c.warp_execution_efficiency().unwrap(), 2), 3.5);
+}
+
+#[test]
+fn c11_alternating_lanes_always_split_warps_never() {
+    assert_eq!(
+        (num("c03-mixed", "divergent"), num("c03-mixed", "branches")),
+        (2, 2)
+    );
+    assert_eq!(num("c02-grouped", "divergent"), 0);
+}
+
+#[test]
+fn c12_half_the_lanes_cost_twice_the_issues() {
+    assert_eq!(text("c03-mixed", "avg"), "16.308");
+    assert_eq!(num("c03-mixed", "alu"), 2 * num("c02-grouped", "alu"));
+}
+
+#[test]
+fn c15_block_conditions_do_not_diverge() {
+    assert_eq!(num("c15-block-0", "divergent"), 0);
+}
+
+#[test]
+fn c16_equal_splits_waste_equally() {
+    assert_eq!(text("c03-mixed", "warp0"), "104/1696");
+    assert_eq!(text("c03-mixed", "warp1"), "104/1696");
+    assert_eq!(text("c03-mixed", "wee"), "50.96");
+}
+
+#[test]
+fn c19_uniform_branches_push_nothing() {
+    for name in ["c01-all-true", "c01-all-false"] {
+        assert_eq!((num(name, "pushes"), num(name, "depth")), (0, 1), "{name}");
+    }
+}
+
+#[test]
+fn c23_path_efficiency_is_not_lane_efficiency() {
+    assert_eq!(40.0 / num("c21-4-ways", "alu") as f64, 0.4);
+    assert_eq!(text("c21-4-ways", "wee"), "26.42");
+}
+
+#[test]
+fn c29_switch_by_lane_serialises() {
+    assert_eq!(num("c29-32-ways", "alu"), 32 * num("c29-unanimous", "alu"));
+}
+
+#[test]
+fn c30_two_way_split_has_two_targets() {
+    assert_eq!(num("c13-half", "divergent"), 1);
+    assert_eq!(num("c13-half", "extra_targets"), 1);
+}
+
+#[test]
+fn c38_loops_diverge_only_where_some_lanes_leave() {
+    assert_eq!(num("c31-1-32", "divergent"), 31);
+    assert_eq!(num("c32-outlier", "divergent"), 1);
+}
+
+#[test]
+fn c41_a_loops_mask_shrinks_and_its_join_is_whole() {
+    let lanes: Vec<u32> = text("c31-1-32", "lanes.block1")
+        .split(',')
+        .map(|n| n.parse().unwrap())
+        .collect();
+    assert_eq!(lanes.len(), 33);
+    assert!(lanes.windows(2).all(|w| w[0] >= w[1]));
+    assert_eq!(text("c31-1-32", "lanes.block3"), "32");
+}
+
+#[test]
+fn c44_lanes_out_of_bounds_issue_once() {
+    assert_eq!(text("c43-guard", "passes.block1"), "24:1,32:1");
+}
+
+#[test]
+fn c50_a_split_costs_at_most_twice_the_longer_arm() {
+    for (a, b) in [
+        (1, 1),
+        (1, 10),
+        (10, 1),
+        (10, 10),
+        (40, 60),
+        (100, 0),
+        (0, 100),
+    ] {
+        let cost = num(&format!("c50-{a}-plus-{b}"), "alu");
+        assert_eq!(cost, a + b);
+        assert!(cost <= 2 * a.max(b));
+    }
+}
+
+#[test]
+fn c52_a_split_is_both_arms_and_four_terminators() {
+    assert_eq!(text("c03-mixed", "warp0"), format!("{}/1696", 40 + 60 + 4));
+}
+
+#[test]
+fn c57_no_divergence_does_not_mean_full_lanes() {
+    assert_eq!(num("c48-guarded", "branches"), 0);
+    assert_eq!(text("c48-guarded", "avg"), "32.000");
+    assert_eq!(text("c48-guarded", "avg_pred_on"), "16.158");
+    assert_eq!(float("c32-outlier", "branch_efficiency"), 99.90);
+    assert_eq!(float("c32-outlier", "wee"), 3.27);
+}
+
+#[test]
+fn c67_active_lanes_of_the_sweep() {
+    for (k, alu_want, issued, ti, avg, divergent) in [
+        (1, 245, 250, 8000, 32.0, 0),
+        (2, 486, 494, 8048, 16.291, 1),
+        (4, 968, 982, 8144, 8.293, 3),
+        (8, 1932, 1958, 8336, 4.257, 7),
+        (16, 3860, 3910, 8720, 2.230, 15),
+        (32, 7716, 7814, 9488, 1.214, 31),
+    ] {
+        let outcome = warp(&divsweep(240, 2, 4, k), |lane| lane * k as u128 / 32);
+        let c = &outcome.counters;
+        assert_eq!(alu(&outcome), alu_want, "k = {k}");
+        assert_eq!(c.counter_class(CounterClass::Pred), k as u64);
+        assert_eq!(c.counter_class(CounterClass::Ctl), 2 * k as u64 + 2);
+        assert_eq!((c.inst_executed, c.thread_inst_executed), (issued, ti));
+        let got = c.thread_inst_executed_per_inst_executed().unwrap();
+        assert_eq!(round(got, 3), avg);
+        assert_eq!(
+            (c.divergent_branch, c.branches.total()),
+            (divergent, k as u64)
+        );
+    }
+}
+
+#[test]
+fn c68_c69_cost_of_the_sweep_is_linear() {
+    let mut issued = BTreeMap::new();
+    for (n, d, ks) in [
+        (240, 2, &[1, 2, 4, 8, 16, 32][..]),
+        (240, 1, &[1, 2, 4, 8, 16, 32]),
+        (1000, 1, &[1, 32]),
+        (4000, 1, &[1, 32]),
+    ] {
+        for &k in ks {
+            let outcome = warp(&divsweep(n, d, 4, k), |lane| lane * k as u128 / 32);
+            let got = outcome.counters.inst_executed;
+            assert_eq!(got, ((n + d + 2) * k + 6) as u64, "n {n} d {d} k {k}");
+            let later: u64 = (0..k)
+                .map(|i| (0..32).filter(|lane| lane * k / 32 >= i).count() as u64)
+                .sum();
+            let ti = 32 * 6 + (d as u64 + 1) * later + 32 * (n as u64 + 1);
+            assert_eq!(outcome.counters.thread_inst_executed, ti);
+            issued.insert((n, d, k), got as f64);
+        }
+    }
+    let ratio = |n, d| round(issued[&(n, d, 32)] / issued[&(n, d, 1)], 2);
+    assert_eq!(ratio(240, 2), 31.26);
+    assert_eq!(ratio(240, 1), 31.25);
+    assert_eq!(ratio(1000, 1), 31.82);
+    assert_eq!(ratio(4000, 1), 31.95);
+    let overhead = |r: f64| round((32.0 - r) / (r - 1.0), 4);
+    assert_eq!([31.9, 31.8, 31.7].map(overhead), [0.0032, 0.0065, 0.0098]);
+}
+
+#[test]
+fn c72_penalty_is_a_ratio_of_two_inputs_of_one_binary() {
+    let (branch, guards) = (branchy(1000, 1000), guarded(1000, 1000));
+    let uniform = |_: u128| 1;
+    let mixed = |lane: u128| lane & 1;
+    let b_uniform = warp(&branch, uniform);
+    let b_mixed = warp(&branch, mixed);
+    let g_uniform = warp(&guards, uniform);
+    let g_mixed = warp(&guards, mixed);
+    let of = |o: &Outcome| {
+        (
+            alu(o),
+            o.counters.inst_executed,
+            o.counters.thread_inst_executed,
+        )
+    };
+    assert_eq!(of(&b_uniform), (1000, 1003, 32096));
+    assert_eq!(of(&b_mixed), (2000, 2004, 32096));
+    for guards in [&g_uniform, &g_mixed] {
+        assert_eq!(of(guards), (2000, 2001, 64032));
+        let c = &guards.counters;
+        assert_eq!(c.thread_inst_executed_pred_on, 32032);
+        assert_eq!((c.lost.predicated, c.lost.total()), (32000, 32000));
+        assert_eq!((c.branches.total(), c.pushes, c.max_depth), (0, 0, 1));
+    }
+    assert_eq!(b_mixed.counters.lost.diverged, 32032);
+    let issued = |o: &Outcome| o.counters.inst_executed as f64;
+    assert_eq!(round(issued(&b_mixed) / issued(&b_uniform), 3), 1.998);
+    assert_eq!(issued(&g_mixed) / issued(&g_uniform), 1.0);
+    assert_eq!(round(issued(&g_mixed) / issued(&b_uniform), 3), 1.995);
+    // Same results, whichever way.
+    assert_eq!(b_mixed.returns, g_mixed.returns);
+    assert_eq!(b_uniform.returns, g_uniform.returns);
+}
+
+#[test]
+fn c77_the_join_of_an_early_return_decides() {
+    assert_eq!(num("c77-return-in-an-arm-default", "issued"), 16);
+    assert_eq!(num("c77-return-in-an-arm-cfg", "issued"), 22);
+    assert_eq!(text("c77-shared-block", "block2"), "2@24");
+}
+
+#[test]
+fn c81_mixed_signs_cost_twice_as_many_issues() {
+    let [mixed, positive, negative] =
+        ["mixed", "all-positive", "all-negative"].map(|c| num(&format!("c81-{c}"), "issued"));
+    assert_eq!((mixed, positive, negative), (26, 13, 17));
+    assert_eq!(mixed, 2 * positive);
+    // Percent of the eight lanes there are.
+    let busy = |case: &str| {
+        let name = format!("c81-{case}");
+        round(
+            100.0 * num(&name, "ti") as f64 / (8 * num(&name, "issued")) as f64,
+            2,
+        )
+    };
+    assert_eq!(
+        ["mixed", "all-positive", "all-negative"].map(busy),
+        [48.08, 100.0, 70.59]
+    );
+}
+
+#[test]
+fn c84_divergence_between_warps_is_free() {
+    assert_eq!(num("c02-grouped", "divergent"), 0);
+    assert_eq!(text("c02-grouped", "wee"), "100.00");
+}
+
+#[test]
+fn c74_where_branches_join() {
+    use warpfold::analysis::{Cfg, JoinRule, Joins};
+
+    // Block with the branch, its join, its join in the whole graph, deferred.
+    type Row = (
+        &'static str,
+        Option<&'static str>,
+        Option<&'static str>,
+        bool,
+    );
+    let files: [(&str, &[Row]); 5] = [
+        (
+            "c77-return-in-an-arm-default",
+            &[
+                ("block0", Some("block5"), None, true),
+                ("block1", Some("block3"), None, true),
+            ],
+        ),
+        (
+            "c77-return-before-a-barrier-default-stack",
+            &[
+                ("block0", Some("block4"), None, true),
+                ("block1", Some("block4"), None, true),
+            ],
+        ),
+        ("c43-guard", &[("block0", Some("block2"), None, true)]),
+        (
+            "c27-d-2",
+            &[
+                ("block0", Some("block9"), Some("block9"), false),
+                ("block1", Some("block4"), Some("block4"), false),
+                ("block5", Some("block8"), Some("block8"), false),
+            ],
+        ),
+        (
+            "c31-1-32",
+            &[("block1", Some("block3"), Some("block3"), false)],
+        ),
+    ];
+    for (name, rows) in files {
+        let text = std::fs::read_to_string(path(name)).unwrap();
+        // Without its `test` line a file is plain IR.
+        let code = text.lines().skip(1).collect::<Vec<_>>().join("\n");
+        let module = ir::parse_module(&code).unwrap();
+        let func = &module.functions[0];
+        let cfg = Cfg::new(func);
+        let joins = Joins::new(func, &cfg, JoinRule::Default);
+        let whole = Joins::new(func, &cfg, JoinRule::Cfg);
+        let name_of = |b: Option<ir::Block>| b.map(|b| b.to_string());
+        let got: Vec<_> = func
+            .layout
+            .iter()
+            .filter(|&&b| cfg.branches(b))
+            .map(|&b| {
+                (
+                    b.to_string(),
+                    name_of(joins.of(b)),
+                    name_of(whole.of(b)),
+                    joins.deferred(b),
+                )
+            })
+            .collect();
+        let want: Vec<_> = rows
+            .iter()
+            .map(|&(b, join, cfg, deferred)| {
+                let owned = |b: Option<&str>| b.map(str::to_owned);
+                (b.to_owned(), owned(join), owned(cfg), deferred)
+            })
+            .collect();
+        assert_eq!(got, want, "{name}");
+    }
+}
+
+#[test]
+fn c83_every_issue_has_one_mask() {
+    let options = ExecOptions {
+        timeline: true,
+        ..ExecOptions::default()
+    };
+    let func = divsweep(3, 2, 1, 8);
+    let mut args = vec![Arg::Varying((0..64).collect()); 3];
+    args[0] = Arg::Varying((0..64).map(|t| t % 8).collect());
+    let launch = Launch::linear(1, 64).with_args(args);
+    let outcome = exec::run(&func, &launch, &options).unwrap();
+    let timeline = outcome.timeline.unwrap();
+    let c = &outcome.counters;
+    // A slot for each issue, and in each one a mask that is not empty.
+    assert_eq!(timeline.issues.len() as u64, c.inst_executed);
+    let lanes: u64 = timeline
+        .issues
+        .iter()
+        .map(|i| u64::from(i.mask.count_ones()))
+        .sum();
+    assert_eq!(lanes, c.thread_inst_executed);
+    for issue in &timeline.issues {
+        let pass = timeline.passes[issue.pass as usize];
+        assert_ne!(issue.mask, 0);
+        assert_eq!(issue.mask & !pass.mask, 0, "lanes from outside the pass");
+    }
+}

@@ -1,0 +1,241 @@
+//! Runs every filetest, and tests the runner on files that must fail.
+//!
+//! `BLESS=1 cargo test -p warpfold-testkit --test filetests` accepts the text
+//! that the tests give now; look at the difference before you commit it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use warpfold_testkit::filetest::{Registry, Runner};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests")
+}
+
+/// Every file below a folder, found without the runner's help.
+fn listing(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn all_files() {
+    let bless = std::env::var_os("BLESS").is_some_and(|v| v == "1");
+    let runner = Runner::new(Registry::builtin()).bless(bless);
+    let report = runner.run_folder(&folder()).unwrap();
+    println!("{report}");
+    // A file of another name would be passed over in silence.
+    assert_eq!(report.files, listing(&folder()));
+    assert!(report.passed(), "\n{report}");
+}
+
+const KERNEL: &str = "\
+;! [[arg]]
+;! varying = \"lane < 8\"
+function %k(pred varying) {
+block0(v0: pred):
+    br v0, block1, block1
+
+block1:
+    ret
+}
+";
+
+/// Runs a file; the failures as `line: message`.
+fn failures(text: &str) -> Vec<String> {
+    match Runner::new(Registry::builtin()).run_text("x.wf".as_ref(), text) {
+        Ok(_) => Vec::new(),
+        Err(list) => list
+            .iter()
+            .map(|f| format!("{}: {}", f.line, f.message))
+            .collect(),
+    }
+}
+
+#[test]
+fn a_right_expectation_passes() {
+    let text = format!(
+        "test exec\n{KERNEL}; expect: issued=2 ctl=2 ti=64 avg=31.5..32.5\n; expect: \
+         branches=1 proven=1 pred_on=64 depth=1 others=0\n"
+    );
+    assert_eq!(failures(&text), [""; 0]);
+}
+
+#[test]
+fn files_that_are_wrong_fail_with_their_line() {
+    let with = |header: &str, end: &str| format!("{header}\n{KERNEL}{end}\n");
+    for (text, want) in [
+        (
+            with("test exce", "; expect: issued=2"),
+            "1: unknown test `exce`; known: print",
+        ),
+        (
+            with("", "; expect: issued=2"),
+            "1: the file asks for no test",
+        ),
+        (with("test", "; expect: issued=2"), "1: `test` needs a name"),
+        (
+            with("test exec join=cfg", "; expect: issued=2"),
+            "1: `test exec` has no option `join`",
+        ),
+        (
+            with("test exec joins", "; expect: issued=2"),
+            "1: expected OPTION=VALUE",
+        ),
+        (
+            with("test exec joins=x", "; expect: issued=2"),
+            "`joins` is default or cfg",
+        ),
+        (
+            with("test exec", ""),
+            "1: the file expects nothing of `test exec`",
+        ),
+        (
+            with("test exec\ntest print", "; expect: issued=2"),
+            "2: the file expects nothing of `test print`",
+        ),
+        (
+            with("test exec", "; expects: issued=2"),
+            "11: unknown directive `expects:`",
+        ),
+        (
+            with("test exec", "; expect issued=2"),
+            "11: expected `expect:`",
+        ),
+        (
+            with("test exec", "; expect:"),
+            "11: nothing is expected here",
+        ),
+        (
+            with("test exec", "; expect: issued"),
+            "11: expected KEY=VALUE",
+        ),
+        (
+            with("test exec", "; expect print: issued=2"),
+            "11: the file has no `test print`",
+        ),
+        (
+            with("test exec", "; expect: issued=3"),
+            "11: issued: expected 3, found 2",
+        ),
+        (
+            with("test exec", "; expect: isued=2"),
+            "11: there is no `isued` here",
+        ),
+        (
+            with("test exec", "; expect: issued=2\n; expect: issued=2"),
+            "12: `issued` is expected on line 11",
+        ),
+        (
+            with("test exec", "; expect: issued=2 others=0"),
+            "11: ti: expected 0 (by `others`), found 64",
+        ),
+        (
+            with("test exec", "; error: no"),
+            "11: accepted, but must be refused",
+        ),
+        (with("test print", "; > nonsense"), "11: the text differs"),
+        (
+            with("test exec", "; expect: issued=2").replace("br v0", "br v9"),
+            "1: refused:",
+        ),
+        (
+            with("test exec", "; expect: issued=2").replace("lane < 8", "lanes"),
+            "unknown name `lanes`",
+        ),
+        (
+            with("test exec", "; error: nonsense").replace("br v0", "br v9"),
+            "11: the message lacks `nonsense`",
+        ),
+    ] {
+        let got = failures(&text);
+        assert!(
+            got.iter().any(|f| f.contains(want)),
+            "{text}\n  got  {got:#?}\n  want {want}"
+        );
+    }
+}
+
+#[test]
+fn what_goes_wrong_must_be_expected() {
+    let text = "\
+test exec
+;! block = 2
+;! [[arg]]
+;! varying = \"8 * lane\"
+function %k(i64 varying) -> i32 {
+block0(v0: i64):
+    v1 = load.i32 v0
+    ret v1
+}
+; expect: issued=1
+";
+    let got = failures(text);
+    assert_eq!(got.len(), 1, "{got:?}");
+    assert!(
+        got[0].starts_with("1: traps=0:heap_oob,1:heap_oob, of which the file says nothing"),
+        "{got:?}"
+    );
+}
+
+#[test]
+fn blessing_rewrites_text_in_place_and_nothing_else() {
+    let folder = std::env::temp_dir().join(format!("warpfold-bless-{}", std::process::id()));
+    fs::create_dir_all(folder.join("sub")).unwrap();
+    let path = folder.join("sub/x.wf");
+    let before = format!("test print\n; > old\n; > lines\n{KERNEL}; a comment\n");
+    fs::write(&path, &before).unwrap();
+    let plain = Runner::new(Registry::builtin());
+    let blessing = Runner::new(Registry::builtin()).bless(true);
+
+    let report = plain.run_folder(&folder).unwrap();
+    assert_eq!((report.files.len(), report.passed()), (1, false));
+    assert!(report.to_string().contains("- old"), "{report}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+
+    let report = blessing.run_folder(&folder).unwrap();
+    assert_eq!(report.blessed.len(), 1);
+    let after = fs::read_to_string(&path).unwrap();
+    assert!(
+        after.starts_with("test print\n; > function %k(pred varying) {\n; > block0(v0: pred):\n"),
+        "{after}"
+    );
+    assert!(after.ends_with("}\n; a comment\n"), "{after}");
+    assert!(!after.contains("old"));
+
+    assert!(plain.run_folder(&folder).unwrap().passed());
+    assert!(blessing.run_folder(&folder).unwrap().blessed.is_empty());
+
+    // A new file gets its text at the end; facts stay as they are.
+    fs::write(&path, format!("test print\n{KERNEL}")).unwrap();
+    assert_eq!(blessing.run_folder(&folder).unwrap().blessed.len(), 1);
+    let after = fs::read_to_string(&path).unwrap();
+    assert!(after.ends_with("; > }\n"), "{after}");
+    let wrong = format!("test exec\n{KERNEL}; expect: issued=77\n");
+    fs::write(&path, &wrong).unwrap();
+    assert!(!blessing.run_folder(&folder).unwrap().passed());
+    assert_eq!(fs::read_to_string(&path).unwrap(), wrong);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn an_empty_folder_does_not_pass() {
+    let folder = std::env::temp_dir().join(format!("warpfold-empty-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let report = Runner::new(Registry::builtin())
+        .run_folder(&folder)
+        .unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(!report.passed());
+}
