@@ -123,7 +123,8 @@ fn has_heading(path: &Path, name: &str) -> bool {
     let text = fs::read_to_string(path).unwrap_or_default();
     let mut headings = lines(&text, None)
         .into_iter()
-        .filter_map(|l| l.starts_with('#').then(|| l.trim_start_matches('#')));
+        .filter(|l| l.starts_with('#'))
+        .map(|l| l.trim_start_matches('#'));
     headings.any(|h| anchor(h) == name)
 }
 

@@ -435,6 +435,11 @@ fn c21_switches_sum_their_bodies() {
     assert_eq!(branching(&o), [1, 1, 4, 5]);
     assert_eq!(o.counters.extra_targets, 3);
     assert_eq!(o.branches[0].taken, [1, 1, 1, 1, 0]);
+    let order: Vec<u32> = timeline(&o).iter().map(|p| p.0).collect();
+    assert_eq!(order, [0, 1, 2, 3, 4, 5]);
+    let falling = run(|t| 3 - t as i64 % 4);
+    let order: Vec<u32> = timeline(&falling).iter().map(|p| p.0).collect();
+    assert_eq!(order, [0, 1, 2, 3, 4, 5], "table order, not lane order");
     let o = run(|_| 2);
     assert_eq!(row(&o), [30, 0, 3, 33, 1056]);
     let o = run(|t| if t < 4 { -1 } else { 9 });

@@ -4,7 +4,7 @@ mod support;
 use support::*;
 use warpfold_exec::{Arg, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Memory, run};
 use warpfold_ir::{
-    Function, FunctionBuilder, Imm, InstData, IntCC, MemFlags, Opcode, SlotData, Type,
+    BlockCall, Function, FunctionBuilder, Imm, InstData, IntCC, MemFlags, Opcode, SlotData, Type,
 };
 
 /// `e: jump h | h: br c, h, x | x: ret`: lanes with `c` go round for ever.
@@ -153,6 +153,65 @@ fn a_loop_that_writes_is_not_stuck() {
     );
     let text = "step limit of 4001 issues reached in block1: block 0, warp 0, lanes 0x00000001";
     assert_eq!(end.to_string(), text);
+}
+
+/// Lanes that left do not count, whatever their registers hold.
+#[test]
+fn only_live_lanes_must_repeat() {
+    let mut f = FunctionBuilder::new("ghost");
+    let gone = f.param(PRED, true);
+    let step = f.param(I32, true);
+    let h = f.block();
+    let i = f.block_param(h, I32);
+    exit_if(&mut f, gone, false);
+    f.jump(h, &[step]);
+    f.switch_to(h);
+    let next = f.ins(Opcode::Iadd, I32, &[i, step]);
+    f.jump(h, &[next]);
+    let args = vec![pred(32, |t| t < 4), varying(32, |t| i64::from(t < 4))];
+    let end = run_block(&f.finish(), 32, args);
+    assert_eq!(no_progress(end), (1, 0xFFFF_FFF0, 0));
+}
+
+/// The second warp repeats itself between barriers; the first counts, and
+/// releases it in the end.
+#[test]
+fn others_may_act_while_a_warp_waits_at_a_barrier() {
+    let mut f = FunctionBuilder::new("patience");
+    let first = f.param(PRED, true);
+    let a = f.param(I64, false);
+    let [h, w, count, done, wait, end] = std::array::from_fn(|_| f.block());
+    let i = f.block_param(h, I32);
+    let zero = f.iconst(I32, 0);
+    f.jump(h, &[zero]);
+    f.switch_to(h);
+    plain(&mut f, Opcode::Barrier);
+    f.jump(w, &[]);
+    f.switch_to(w);
+    f.br(first, count, wait);
+    f.switch_to(count);
+    let (one, last) = (f.iconst(I32, 1), f.iconst(I32, 500));
+    let next = f.ins(Opcode::Iadd, I32, &[i, one]);
+    let more = f.icmp(IntCC::Slt, next, last);
+    f.br(more, BlockCall::new(h, &[next]), done);
+    f.switch_to(done);
+    store(&mut f, I32, one, a, 0);
+    f.jump(end, &[]);
+    f.switch_to(wait);
+    let x = load(&mut f, I32, a, 0);
+    let again = f.icmp(IntCC::Eq, x, zero);
+    f.br(again, BlockCall::new(h, &[zero]), end);
+    f.switch_to(end);
+    f.ret(&[]);
+    let mut memory = Memory::new();
+    let base = memory.add(vec![0; 4], false);
+    let args = vec![pred(64, |t| t < 32), Arg::Uniform(u128::from(base))];
+    let launch = Launch {
+        memory,
+        ..Launch::linear(1, 64).with_args(args)
+    };
+    let o = run_launch(&f.finish(), &launch).unwrap();
+    assert_eq!(o.counters.barriers, 500);
 }
 
 /// Registers repeat, memory does not stand still: not called stuck.
