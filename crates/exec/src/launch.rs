@@ -48,7 +48,9 @@ pub struct ExecOptions {
     /// Where lanes join.
     pub joins: JoinRule,
     /// Most issues of the whole launch; more is
-    /// [`ExecError::StepLimit`](crate::ExecError::StepLimit).
+    /// [`ExecError::StepLimit`](crate::ExecError::StepLimit). A stretch of a
+    /// block up to the next guarded exit, or to its end, begins only if all of
+    /// it fits.
     pub step_limit: u64,
     /// Record a [`Timeline`](crate::Timeline).
     pub timeline: bool,

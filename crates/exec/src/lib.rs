@@ -20,7 +20,7 @@
 //! waits at a barrier; blocks run in order. One launch runs on one thread and
 //! is deterministic.
 //!
-//! The function must be [verified](warpfold_ir::verify); the launch is
+//! The function must be [verified](warpfold_ir::verify()); the launch is
 //! checked here.
 //!
 //! ```

@@ -262,6 +262,23 @@ fn the_step_limit_is_exact() {
     assert!(matches!(with(0), Err(ExecError::StepLimit { .. })));
 }
 
+/// What a trapped warp no longer issues is not charged.
+#[test]
+fn a_trap_gives_its_steps_back() {
+    let mut f = FunctionBuilder::new("div");
+    let x = f.param(I32, true);
+    let q = f.ins(Opcode::Udiv, I32, &[x, x]);
+    fill(&mut f, Opcode::Iadd, 5, q);
+    f.ret(&[]);
+    let launch = Launch::linear(1, 64).with_args(vec![varying(64, |_| 0)]);
+    let options = ExecOptions {
+        step_limit: 8,
+        ..ExecOptions::default()
+    };
+    let o = run(&f.finish(), &launch, &options).unwrap();
+    assert_eq!(o.counters.inst_executed, 2);
+}
+
 #[test]
 fn records_are_limited() {
     let launch = Launch::linear(1, 32).with_args(vec![varying(32, |_| 8), varying(32, |_| 0)]);

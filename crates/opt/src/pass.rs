@@ -43,6 +43,19 @@ pub const CLEAN: &[PassRow] = &[
     },
 ];
 
+/// What cleans up after a conversion, in order: instructions go away and
+/// nothing else changes, so that what it saves is what it removes.
+pub const TIDY: &[PassRow] = &[
+    PassRow {
+        name: "fold-values",
+        doc: "Computes constants and resolves copies; no branch changes.",
+        run: clean::fold::values,
+    },
+    CLEAN[1],
+    CLEAN[2],
+    CLEAN[3],
+];
+
 /// The passes of [`canonicalise`](crate::canonicalise()), in order.
 pub const CANONICAL: &[PassRow] = &[
     PassRow {

@@ -104,6 +104,18 @@ impl Subject {
         &self.launch
     }
 
+    /// The same kernel and launch, with nothing counted beforehand.
+    ///
+    /// # Errors
+    /// Whatever the road refuses.
+    pub fn without_profile(&self) -> Result<Self, Failure> {
+        let canonical = self.canonical.before().clone().canonicalise();
+        Ok(Self {
+            canonical: canonical.map_err(|e| fail("road", String::new(), e.to_string()))?,
+            ..self.clone()
+        })
+    }
+
     /// Converts and runs all versions.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use warpfold_analysis::JoinRule;
 use warpfold_ir::eval::eval;
 use warpfold_ir::{
-    Block, BlockCall, Function, Imm, InstData, IntCC, Opcode, Terminator, Type, Value,
+    Block, BlockCall, CostClass, Function, Imm, InstData, IntCC, Opcode, Terminator, Type, Value,
 };
 
 use super::Renames;
@@ -11,6 +11,25 @@ use crate::log::Log;
 
 /// Runs the pass once over the function; true if anything changed.
 pub fn run(func: &mut Function, _joins: JoinRule, log: &mut Log) -> bool {
+    let changed = fold(func, Some(log));
+    let gone = func.remove_unreachable();
+    for b in &gone {
+        if func.term(*b).is_conditional() {
+            log.fold(func.block(*b).origin, "no path reaches it");
+        }
+    }
+    changed || !gone.is_empty()
+}
+
+/// The same for values only: instructions go away or become constants, and
+/// everything else stays what it is. Branches stay too: without one, lanes may
+/// join elsewhere, and other code then runs more or less often.
+pub fn values(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
+    fold(func, None)
+}
+
+/// Folds values, and branches where there is a log for them.
+fn fold(func: &mut Function, mut branches: Option<&mut Log>) -> bool {
     let mut renames = Renames::default();
     let mut changed = false;
     for b in func.layout.clone() {
@@ -19,6 +38,11 @@ pub fn run(func: &mut Function, _joins: JoinRule, log: &mut Log) -> bool {
             func.inst_mut(inst).map_uses(|v| renames.get(v));
             match simplify(func, func.inst(inst)) {
                 None => kept.push(inst),
+                Some(Simpler::Inst(data))
+                    if branches.is_none() && data.cost_class() != CostClass::Const =>
+                {
+                    kept.push(inst);
+                }
                 Some(Simpler::Nothing) => changed = true,
                 Some(Simpler::Value(v)) => {
                     changed = true;
@@ -40,16 +64,12 @@ pub fn run(func: &mut Function, _joins: JoinRule, log: &mut Log) -> bool {
             }
         }
         func.block_mut(b).insts = kept;
-        changed |= fold_branch(func, b, &renames, log);
-    }
-    renames.apply(func);
-    let gone = func.remove_unreachable();
-    for b in &gone {
-        if func.term(*b).is_conditional() {
-            log.fold(func.block(*b).origin, "no path reaches it");
+        if let Some(log) = &mut branches {
+            changed |= fold_branch(func, b, &renames, log);
         }
     }
-    changed || !gone.is_empty()
+    renames.apply(func);
+    changed
 }
 
 enum Simpler {

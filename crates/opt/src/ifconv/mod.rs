@@ -27,6 +27,7 @@ use self::ledger::{Entry, Ledger, Ownership, Payer};
 use self::plan::Plan;
 use self::rewrite::Emitted;
 use crate::log::Log;
+use crate::pass;
 use crate::report::{Force, Removed, Report};
 
 pub use self::counts::{Frequencies, Prior};
@@ -232,7 +233,9 @@ fn clean_up(
         .into_iter()
         .map(|i| (i, print::inst_text(func, i)))
         .collect();
-    crate::clean(func, &mut Log::default());
+    // None of these passes looks at joins.
+    let joins = JoinRule::default();
+    pass::to_fixpoint(pass::TIDY, func, joins, &mut Log::default());
     let mut left: SecondaryMap<Inst, bool> = SecondaryMap::new();
     for i in issues(func) {
         left[i] = true;

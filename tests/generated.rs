@@ -1,0 +1,106 @@
+//! Generated kernels, unconverted against converted.
+//!
+//! Two thousand programs, each under a drawn machine and knob, must do the
+//! same in all versions and cost what was predicted; one in four also must do
+//! what Cranelift's interpreter does. A failing program is made smaller by
+//! proptest and printed as a kernel file with its launch.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use proptest::collection::vec;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use warpfold_testkit::checks::generated::{Drawn, Seen};
+use warpfold_testkit::generate::{Options, SHAPES, generate};
+
+const CASES: u32 = 2_000;
+
+fn runner(cases: u32) -> TestRunner {
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 3_000,
+        ..Config::default()
+    };
+    // The same programs in every run.
+    TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
+}
+
+#[test]
+fn converted_programs_do_the_same_and_cost_what_was_predicted() {
+    let total = RefCell::new(Seen::default());
+    let result = runner(CASES).run(&vec(any::<u8>(), 0..300), |bytes| {
+        let drawn = Drawn::new(&bytes);
+        let oracle = bytes.first().is_some_and(|b| b % 4 == 0);
+        match drawn.check(oracle) {
+            Ok(seen) => {
+                let mut total = total.borrow_mut();
+                total.coverage.add(&seen.coverage);
+                total.tally.add(&seen.tally);
+                Ok(())
+            }
+            Err(failure) => {
+                let text = &drawn.program.text;
+                Err(TestCaseError::fail(format!("{failure}\n{text}")))
+            }
+        }
+    });
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let Seen { coverage, tally } = total.into_inner();
+    println!("{tally}\n{coverage}");
+    assert_eq!(tally.checked, u64::from(CASES));
+    assert_eq!(coverage.missing(&[]), [""; 0]);
+    let names = |map: &std::collections::BTreeMap<String, u64>| -> BTreeSet<String> {
+        map.keys().cloned().collect()
+    };
+    let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&n| n.into()).collect() };
+    assert_eq!(
+        names(&tally.outcomes),
+        set(&["branch", "exit", "folded", "select", "straight", "trap"])
+    );
+    assert_eq!(
+        names(&tally.shapes),
+        set(&[
+            "acyclic", "chain", "degenerate", "diamond", "guard", "switch", "triangle"
+        ])
+    );
+    assert_eq!(names(&tally.blockers), set(&[]));
+    // Not one in ten is converted by chance: half of all programs are.
+    assert!(tally.kernels_converted > 700, "{tally}");
+    assert!(tally.outcome("straight") > 1_000, "{tally}");
+    assert!(tally.outcome("select") > 500, "{tally}");
+    assert!(tally.exact > 1_700, "{tally}");
+    assert!(tally.oracle > 350, "{tally}");
+}
+
+/// Programs say truly what they contain, and the smallest one is small.
+#[test]
+fn coverage_is_what_the_text_holds() {
+    let bytes: Vec<u8> = (0..400u32).map(|i| (i * i % 251) as u8).collect();
+    let options = Options {
+        traps: true,
+        cross_lane: true,
+        shared: true,
+        ..Options::default()
+    };
+    let program = generate(&bytes, &options);
+    for (op, &n) in &program.coverage.ops {
+        let written = program
+            .text
+            .lines()
+            .filter(|line| {
+                let line = line.trim_start();
+                let line = line.split_once(" = ").map_or(line, |(_, rest)| rest);
+                let word = line.split([' ', '.']).next();
+                !line.starts_with('%') && word == Some(op)
+            })
+            .count();
+        assert_eq!(written as u64, n, "{op}\n{}", program.text);
+    }
+    assert!(SHAPES.iter().all(|(_, doc)| !doc.is_empty()));
+    let smallest = generate(&[], &Options::default());
+    assert_eq!(smallest.text.matches("block").count(), 2, "{}", smallest.text);
+}
