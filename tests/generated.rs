@@ -64,11 +64,19 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     assert_eq!(
         names(&tally.shapes),
         set(&[
-            "acyclic", "chain", "degenerate", "diamond", "guard", "switch", "triangle"
+            "acyclic",
+            "chain",
+            "degenerate",
+            "diamond",
+            "guard",
+            "switch",
+            "triangle"
         ])
     );
-    assert_eq!(names(&tally.blockers), set(&[]));
-    // Not one in ten is converted by chance: half of all programs are.
+    assert_eq!(
+        names(&tally.blockers),
+        set(&["depth", "early end", "shape", "switch", "sync", "unsafe"])
+    );
     assert!(tally.kernels_converted > 700, "{tally}");
     assert!(tally.outcome("straight") > 1_000, "{tally}");
     assert!(tally.outcome("select") > 500, "{tally}");
@@ -102,5 +110,10 @@ fn coverage_is_what_the_text_holds() {
     }
     assert!(SHAPES.iter().all(|(_, doc)| !doc.is_empty()));
     let smallest = generate(&[], &Options::default());
-    assert_eq!(smallest.text.matches("block").count(), 2, "{}", smallest.text);
+    assert_eq!(
+        smallest.text.matches("block").count(),
+        2,
+        "{}",
+        smallest.text
+    );
 }

@@ -4,19 +4,22 @@
 //! [`Subject::read`] takes a kernel with its launch down the road to where it
 //! is priced. From there
 //!
-//! - [`check_same`]: all versions did the same, and the lanes of all issues
-//!   add up;
+//! - [`check_same`]: all versions did the same, the lanes of all issues add
+//!   up, and no branch split that was proven not to;
 //! - [`check_exact`]: with the profile of the same launch and no trap, what a
 //!   conversion was predicted to cost is what it costs, in total and branch by
 //!   branch; after clean-up the difference is what clean-up lists as removed;
 //! - [`check_oracle`]: every version does what Cranelift's interpreter does.
 //!
-//! [`check`] does all of it for one machine and knob. Each returns what it
+//! [`check`] does all of it for one machine and knob; [`generated`] does it for
+//! programs made from bytes; [`check_ir_text`] and [`check_clif_text`] feed the
+//! road text that nobody vouches for. Each returns what it
 //! saw, so that a test can assert that conversions really took place: a check
 //! that only ever sees branches proves nothing.
 
 pub mod generated;
 mod tally;
+mod text;
 
 use std::fmt;
 use std::path::Path;
@@ -30,6 +33,7 @@ use warpfold::{Canonical, Options, Outcome, RunOptions, Settings, Source, Syntax
 use crate::oracle::{self, Expected, OracleError};
 
 pub use tally::Tally;
+pub use text::{check_clif_text, check_ir_text};
 
 /// Steps after which a run is given up: kernels under check are small.
 pub const STEP_LIMIT: u64 = 4_000_000;
@@ -37,7 +41,7 @@ pub const STEP_LIMIT: u64 = 4_000_000;
 /// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`.
+    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`, `text`.
     pub check: &'static str,
     /// Machine and knob, where they matter.
     pub under: String,
@@ -163,7 +167,11 @@ fn fail(check: &'static str, under: String, message: String) -> Failure {
 
 fn under(settings: &Settings) -> String {
     let force = settings.force.map_or("by cost", Force::name);
-    let cleanup = if settings.cleanup { "" } else { ", no clean-up" };
+    let cleanup = if settings.cleanup {
+        ""
+    } else {
+        ", no clean-up"
+    };
     format!("{}, {force}{cleanup}", settings.machine.name)
 }
 
@@ -176,8 +184,9 @@ pub fn settings(machine: &Machine, force: Option<Force>, cleanup: bool) -> Setti
     }
 }
 
-/// The versions before, kept and after did the same, and in each the lanes of
-/// all issues add up, in total and at every branch.
+/// The versions before, kept and after did the same; in each the lanes of all
+/// issues add up, in total and at every branch, and no branch split that is
+/// marked as one that never does.
 ///
 /// # Errors
 /// The first that does not hold.
@@ -197,10 +206,16 @@ pub fn check_same(outcome: &Outcome) -> Result<(), Failure> {
             return Err(fail("lanes", under(), format!("{name} did not run")));
         };
         if !run.counters.lanes_add_up() {
-            return Err(fail("lanes", under(), format!("{name}: {:?}", run.counters)));
+            return Err(fail(
+                "lanes",
+                under(),
+                format!("{name}: {:?}", run.counters),
+            ));
         }
-        let adds_up = |b: &&BranchCounters| 32 * b.executions != b.lanes + b.lost.total();
-        if let Some(b) = run.branches.iter().find(adds_up) {
+        let wrong = |b: &&BranchCounters| {
+            32 * b.executions != b.lanes + b.lost.total() || b.proven && b.divergent != 0
+        };
+        if let Some(b) = run.branches.iter().find(wrong) {
             return Err(fail("lanes", under(), format!("{name}: {b:?}")));
         }
     }
@@ -217,7 +232,9 @@ pub struct Exact {
 }
 
 /// The outcome without clean-up cost what was predicted, in total and for
-/// each branch; the one with clean-up less by what it lists as removed.
+/// each branch; the one with clean-up less by what it lists as removed. Keeping
+/// every branch is not dearer than before, and deciding by cost not dearer
+/// than that.
 /// `None` if a lane trapped: predictions are for launches without traps.
 ///
 /// # Errors
@@ -232,12 +249,25 @@ pub fn check_exact(plain: &Outcome, cleaned: &Outcome) -> Result<Option<Exact>, 
         Err(fail("exact", under, format!("{message}\n{all}")))
     };
     let report = plain.optimized().report();
-    let [_, kept, executed] = plain.totals();
+    let [before, kept, executed] = plain.totals();
     let (Some(predicted), Some(executed)) = (report.predicted, executed) else {
         return wrong(plain, "there is no prediction or no run".into());
     };
     if predicted != executed {
         return wrong(plain, format!("predicted {predicted}, executed {executed}"));
+    }
+    // What canonicalisation does pays off whatever a branch costs.
+    if before < kept {
+        let message = format!(
+            "before {}, kept {}",
+            before.unwrap_or_default(),
+            kept.unwrap_or_default()
+        );
+        return wrong(plain, message);
+    }
+    let by_cost = plain.optimized().settings().force.is_none();
+    if by_cost && Some(predicted) > kept {
+        return wrong(plain, "dearer than with every branch kept".into());
     }
     if report.predicted_kept != kept {
         let shown = [report.predicted_kept, kept].map(|c| c.unwrap_or_default());
@@ -255,7 +285,7 @@ pub fn check_exact(plain: &Outcome, cleaned: &Outcome) -> Result<Option<Exact>, 
             );
             return wrong(plain, message);
         }
-        outside = outside - measured;
+        outside -= measured;
     }
     if plain.measured_outside() != Some(outside) {
         return wrong(plain, format!("outside of branches {outside} is left"));

@@ -31,8 +31,13 @@
 //! assert!(empty.text.len() < program.text.len());
 //! ```
 
+mod access;
 mod bytes;
+mod checked;
+mod conditions;
 mod coverage;
+mod cross;
+mod loops;
 mod ops;
 mod shapes;
 mod writer;
@@ -40,7 +45,7 @@ mod writer;
 pub use bytes::Bytes;
 pub use coverage::{Coverage, SHAPES};
 
-use writer::{Ty, Val, Writer};
+use writer::{Blk, Ty, Val, Writer};
 
 /// What programs may contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +103,8 @@ struct Inputs {
     floats: Val,
     /// 8 integers, with nothing mapped behind them.
     table: Val,
+    /// 64 numbers from 1000 to 1015, with nothing mapped around them.
+    far: Val,
 }
 
 /// The state of the generator.
@@ -111,17 +118,23 @@ pub(crate) struct Generator<'a> {
     global: Val,
     /// A number that is the same in every lane.
     scalar: Val,
+    /// A number that is not.
+    varying: Val,
     /// The lane's own 32 bytes of the output buffer.
     out: Val,
     /// Values from 0 to 15.
     small: Vec<Val>,
     results: Vec<Ty>,
+    /// A block that only ends the lane, for several branches.
+    way_out: Option<Blk>,
     grid: u32,
     dims: [u32; 3],
     threads: u32,
     /// Whether there is a stack slot, and shared memory.
     slots: bool,
     shared: bool,
+    /// Values of the pool that the entry defines before anything else.
+    entry_scope: usize,
     depth: u32,
     loops: u32,
     budget: u32,
@@ -140,7 +153,8 @@ const BLOCKS: &[[u32; 3]] = &[
     [33, 1, 1],
 ];
 
-const PARAMS: [Ty; 9] = [
+const PARAMS: [Ty; 10] = [
+    Ty::I64,
     Ty::I64,
     Ty::I64,
     Ty::I64,
@@ -160,15 +174,16 @@ impl<'a> Generator<'a> {
         let count = [0, 0, 1, 2][bytes.below(4)];
         let results = (0..count).map(|_| bytes.pick(&Ty::ALL)).collect();
         let slots = bytes.chance(100);
-        let shared = options.shared && bytes.chance(100);
+        let shared = options.shared && bytes.chance(if options.cross_lane { 220 } else { 100 });
         let mut w = Writer::default();
         let entry = w.block(&PARAMS);
         w.open(entry);
-        let [small, ints, floats, table, out, scalar, ..] = w.params(entry)[..] else {
+        let [small, ints, floats, table, far, out, scalar, _, varying, _] = w.params(entry)[..]
+        else {
             unreachable!("the entry was made with these parameters");
         };
         // Addresses are used by name only; what is computed on is in the pool.
-        w.pool.drain(..5);
+        w.pool.drain(..6);
         for v in &mut w.pool {
             v.nan = false;
         }
@@ -181,18 +196,22 @@ impl<'a> Generator<'a> {
                 ints,
                 floats,
                 table,
+                far,
             },
             tid: scalar,
             global: scalar,
             scalar,
+            varying,
             out,
             small: Vec::new(),
             results,
+            way_out: None,
             grid,
             dims,
             threads: dims.iter().product(),
             slots,
             shared,
+            entry_scope: 0,
             depth: 0,
             loops: 0,
             budget: options.statements,
@@ -209,6 +228,12 @@ impl<'a> Generator<'a> {
             self.keep(v, i);
         }
         self.finish_lane();
+        if let Some(block) = self.way_out {
+            // Only what the entry defines is defined on every way here.
+            self.w.pool.truncate(self.entry_scope);
+            self.w.open(block);
+            self.finish_lane();
+        }
         let mut text = self.header();
         let slots: &[u32] = if self.slots { &[16] } else { &[] };
         let coverage = std::mem::take(&mut self.w.coverage);
@@ -258,7 +283,8 @@ impl<'a> Generator<'a> {
         let keep = [self.tid, self.global];
         self.w
             .pool
-            .retain(|v| keep.contains(v) || v.ty == Ty::F32 || v.id < PARAMS.len() as u32);
+            .retain(|v| keep.contains(v) || v.id < PARAMS.len() as u32);
+        self.entry_scope = self.w.pool.len();
     }
 
     /// The launch.
@@ -278,6 +304,9 @@ impl<'a> Generator<'a> {
             "buffer = \"i64\"\n;! len = 64\n;! readonly = true\n;! init = { values = [0, 1, -1, 127, 128, 255, -128, 32767, 65536, 2147483647, -2147483648, 4294967296, 9223372036854775807, -9223372036854775808, 5, -7, 100] }".into(),
             "buffer = \"f32\"\n;! len = 64\n;! readonly = true\n;! init = { values = [0.0, 1.0, -1.5, 1000.25, -0.0, 3e9, 1e-30, -2e20, 0.5, 7.0, 255.5] }".into(),
             "buffer = \"i64\"\n;! len = 8\n;! readonly = true\n;! init = { values = [9, -4, 77, 0, 1000000, -1, 3, 12345] }".into(),
+            format!(
+                "buffer = \"i32\"\n;! len = 64\n;! readonly = true\n;! init = {{ random = {{ min = 1000, max = 1015, seed = {seed} }} }}"
+            ),
             format!("buffer = \"i64\"\n;! len = {out}\n;! init = {{ random = {{ min = -50, max = 50, seed = {seed} }} }}"),
             format!("scalar = {scalar}"),
             format!("varying = {{ random = {{ min = -20, max = 20, seed = {seed} }} }}"),

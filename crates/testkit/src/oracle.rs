@@ -17,9 +17,8 @@
 //! It cannot do cross-lane operations and barriers, nor the few opcodes that
 //! the interpreter does not have: [`unsupported`] says so beforehand.
 
+mod compare;
 mod memory;
-
-use std::fmt;
 
 use cranelift_codegen::data_value::DataValue;
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
@@ -27,8 +26,10 @@ use cranelift_codegen::ir::{self as clif, ExternalName, InstructionData, Opcode,
 use cranelift_interpreter::instruction::DfgInstructionContext;
 use cranelift_interpreter::state::State;
 use cranelift_interpreter::step::{ControlFlow, CraneliftTrap, step};
-use warpfold::exec::{Arg, Launch, Outcome, SHARED_BASE};
+use warpfold::exec::{Arg, Launch, SHARED_BASE};
 use warpfold::ir::TrapCode;
+
+pub use compare::{Mismatch, compare};
 
 use memory::LaneState;
 
@@ -84,8 +85,8 @@ pub enum OracleError {
 /// # Errors
 /// If the text is no CLIF or has no such function.
 pub fn function(text: &str, name: &str) -> Result<clif::Function, OracleError> {
-    let functions = cranelift_reader::parse_functions(text)
-        .map_err(|e| OracleError::Clif(e.to_string()))?;
+    let functions =
+        cranelift_reader::parse_functions(text).map_err(|e| OracleError::Clif(e.to_string()))?;
     functions
         .into_iter()
         .find(|f| f.name.to_string() == format!("%{name}"))
@@ -140,7 +141,8 @@ pub fn run(func: &clif::Function, launch: &Launch, limit: u64) -> Result<Expecte
     if let Some(what) = unsupported(func) {
         return Err(OracleError::Unsupported(what));
     }
-    let threads = u64::from(launch.block[0]) * u64::from(launch.block[1]) * u64::from(launch.block[2]);
+    let threads =
+        u64::from(launch.block[0]) * u64::from(launch.block[1]) * u64::from(launch.block[2]);
     let total = launch.total_threads().unwrap_or(0);
     let mut state = LaneState::new(func, launch);
     let mut lanes = Vec::new();
@@ -358,82 +360,5 @@ fn trap_code(trap: &CraneliftTrap) -> Option<TrapCode> {
     }
 }
 
-/// Where a run of the executor differs from what was expected.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mismatch {
-    /// The thread, where it is about one.
-    pub thread: Option<u64>,
-    /// What differs.
-    pub message: String,
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(thread) = self.thread {
-            write!(f, "thread {thread}: ")?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Mismatch {}
-
-/// Compares a run with what the interpreter did: the lowest thread that
-/// differs in its results or trap, then memory.
-///
-/// # Errors
-/// The first difference.
-pub fn compare(expected: &Expected, run: &Outcome) -> Result<(), Mismatch> {
-    let mut traps = vec![None; expected.lanes.len()];
-    for trap in &run.traps {
-        let Some(slot) = traps.get_mut(trap.thread as usize) else {
-            return Err(Mismatch {
-                thread: Some(trap.thread),
-                message: "traps, but is no thread of the grid".into(),
-            });
-        };
-        *slot = Some(trap);
-    }
-    for (thread, (end, trap)) in expected.lanes.iter().zip(traps).enumerate() {
-        let differs = |message: String| Mismatch {
-            thread: Some(thread as u64),
-            message,
-        };
-        match (end, trap) {
-            (LaneEnd::Trapped { code, inst }, Some(trap)) => {
-                if (*code, *inst) != (trap.code, trap.origin.inst) {
-                    return Err(differs(format!(
-                        "traps with {code} at inst{inst}, but here with {} at inst{}",
-                        trap.code, trap.origin.inst
-                    )));
-                }
-            }
-            (LaneEnd::Trapped { code, inst }, None) => {
-                return Err(differs(format!("traps with {code} at inst{inst}, but not here")));
-            }
-            (LaneEnd::Returned(_), Some(trap)) => {
-                return Err(differs(format!("returns, but here: {trap}")));
-            }
-            (LaneEnd::Returned(values), None) => {
-                let got = run.returns.get(thread).unwrap_or(&[]);
-                if values != got {
-                    return Err(differs(format!("returns {values:x?}, but here {got:x?}")));
-                }
-            }
-        }
-    }
-    for (buffer, bytes) in expected.memory.iter().enumerate() {
-        let got = run.memory.bytes(buffer);
-        if let Some(at) = (0..bytes.len().max(got.len())).find(|&i| bytes.get(i) != got.get(i)) {
-            return Err(Mismatch {
-                thread: None,
-                message: format!(
-                    "byte {at} of buffer {buffer} is {:x?}, but here {:x?}",
-                    bytes.get(at),
-                    got.get(at)
-                ),
-            });
-        }
-    }
-    Ok(())
-}
+#[cfg(test)]
+mod tests;

@@ -78,16 +78,11 @@ impl Ownership {
     }
 }
 
-/// What an issue of an instruction costs, guard included. The guard of an exit
-/// or trap is its operand and costs nothing extra.
+/// What an issue of an instruction costs, guard included. As the executor
+/// counts, an exit or trap is guarded like any other instruction.
 pub fn issue_cost(machine: &Machine, data: &InstData, guarded: bool) -> Cost {
-    let class = data.cost_class();
-    let guard = if guarded && !data.op.must_be_guarded() {
-        machine.guard
-    } else {
-        Cost::ZERO
-    };
-    machine.issue_cost(class) + guard
+    let guard = if guarded { machine.guard } else { Cost::ZERO };
+    machine.issue_cost(data.cost_class()) + guard
 }
 
 /// One entry of a ledger.
@@ -198,7 +193,9 @@ impl Ledger<'_> {
                 }
                 What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
                 What::Select(..) => ("selects", issue(CostClass::Select), None),
-                What::Leave(..) => ("instructions", issue(CostClass::Ctl), None),
+                What::Leave(..) => {
+                    ("instructions", issue(CostClass::Ctl) + self.machine.guard, None)
+                }
             };
             out(Entry {
                 payer: self.owners.item(item),

@@ -47,7 +47,7 @@ impl Drawn {
         let options = Options {
             traps: byte(2) & 3 == 3,
             cross_lane: byte(2) & 12 == 12,
-            shared: byte(2) & 16 != 0,
+            shared: byte(2) & 12 == 12 || byte(2) & 16 != 0,
             ..Options::default()
         };
         Self {

@@ -1,8 +1,8 @@
-//! Control flow: every shape that a branch can have.
+//! Statements, and every shape that a branch can have.
 //!
 //! A *side* is a sequence of statements in blocks of its own, which ends by
-//! passing values of given types to a join. A side may instead leave: return
-//! or trap. Loops run at most four times and nest twice, so everything ends.
+//! passing values of given types to a join. A side may instead leave, but
+//! never the last way to a join.
 
 use super::Generator;
 use super::writer::{Blk, Ty, Val};
@@ -30,12 +30,12 @@ impl Generator<'_> {
 
     fn statement(&mut self) {
         let deep = self.depth >= self.options.depth;
-        match self.bytes.below(24) {
+        match self.bytes.below(25) {
             0..=5 => self.operation(),
             6..=8 => self.access(),
             9 => self.division(),
             10 if self.options.cross_lane => match self.depth {
-                0 if self.shared && self.bytes.chance(128) => self.exchange(),
+                0 if self.shared && self.bytes.chance(128) => self.uniform_exchange(),
                 _ => self.cross_lane(),
             },
             11 => self.trap_check(),
@@ -44,8 +44,12 @@ impl Generator<'_> {
             14 if !deep => self.checked_load(),
             15 if !deep => self.chain(),
             16 if !deep => self.switch(),
-            17 if !deep && self.loops < 2 => self.repeat(),
+            17 if !deep && self.loops < 2 => match self.bytes.chance(40) {
+                true => self.two_entries(),
+                false => self.repeat(),
+            },
             18 => self.degenerate(),
+            19 if !deep && self.bytes.chance(30) => self.deep(),
             _ if !deep => self.if_else(),
             _ => self.operation(),
         }
@@ -141,6 +145,56 @@ impl Generator<'_> {
         }
     }
 
+    /// Triangles inside triangles, deeper than anyone would flatten.
+    fn deep(&mut self) {
+        self.w.coverage.shape("deep");
+        let ty = self.any_type();
+        let scope = self.w.pool.len();
+        let mut joins = Vec::new();
+        for _ in 0..9 {
+            let small = self.small();
+            let n = self.bytes.below(8) as i64;
+            let cond = self.icmp_with("uge", small, n);
+            let otherwise = self.value(ty);
+            let (side, join) = (self.w.block(&[]), self.w.block(&[ty]));
+            self.w.brif(cond, (side, &[]), (join, &[otherwise]));
+            self.w.open(side);
+            self.depth += 1;
+            joins.push(join);
+        }
+        self.operation();
+        let mut v = self.value(ty);
+        while let Some(join) = joins.pop() {
+            self.w.jump(join, &[v]);
+            self.w.pool.truncate(scope);
+            self.w.open(join);
+            self.depth -= 1;
+            v = self.w.params(join)[0];
+        }
+    }
+
+    /// An exchange between the lanes, perhaps in a side that all of them take
+    /// or none.
+    fn uniform_exchange(&mut self) {
+        if !self.bytes.chance(100) {
+            return self.exchange();
+        }
+        self.w.coverage.shape("barrier-arm");
+        let scalar = self.scalar;
+        let n = self.bytes.below(10) as i64;
+        let cond = self.icmp_with("sle", scalar, n);
+        let otherwise = self.value(Ty::I32);
+        let (side, join) = (self.w.block(&[]), self.w.block(&[Ty::I32]));
+        self.w.brif(cond, (side, &[]), (join, &[otherwise]));
+        let scope = self.w.pool.len();
+        self.w.open(side);
+        self.exchange();
+        let v = self.value(Ty::I32);
+        self.w.jump(join, &[v]);
+        self.w.pool.truncate(scope);
+        self.w.open(join);
+    }
+
     /// Both edges to one block, perhaps with each other's arguments.
     fn degenerate(&mut self) {
         self.w.coverage.shape("degenerate");
@@ -214,7 +268,9 @@ impl Generator<'_> {
         };
         let types = self.join_types();
         let straight = self.values(&types);
-        let sides: Vec<Blk> = (0..1 + self.bytes.below(4)).map(|_| self.w.block(&[])).collect();
+        let sides: Vec<Blk> = (0..1 + self.bytes.below(4))
+            .map(|_| self.w.block(&[]))
+            .collect();
         let join = self.w.block(&types);
         let entries = 1 + self.bytes.below(6);
         let mut used = Vec::new();
@@ -250,185 +306,6 @@ impl Generator<'_> {
                 self.pass_on(end, join);
             }
         }
-        self.w.open(join);
-    }
-
-    /// A bounded loop.
-    fn repeat(&mut self) {
-        let per_lane = self.bytes.chance(160);
-        let trips = if per_lane {
-            self.w.coverage.shape("loop-lane");
-            let small = self.small();
-            let three = self.int(Ty::I32, 3);
-            self.w.ins(Ty::I32, "band", &[small, three])
-        } else {
-            self.w.coverage.shape("loop-uniform");
-            match self.bytes.chance(100) {
-                true => {
-                    let three = self.int(Ty::I32, 3);
-                    let scalar = self.scalar;
-                    self.w.ins(Ty::I32, "band", &[scalar, three])
-                }
-                false => {
-                    let n = self.bytes.below(4) as i64;
-                    self.int(Ty::I32, n)
-                }
-            }
-        };
-        self.loops += 1;
-        self.depth += 1;
-        let carried = self.any_type();
-        let types = [Ty::I32, carried, carried];
-        let zero = self.int(Ty::I32, 0);
-        let start = [zero, self.value(carried), self.value(carried)];
-        let header = self.w.block(&types);
-        let exit = self.w.block(&types[1..]);
-        self.w.jump(header, &start);
-        let scope = self.w.pool.len();
-        self.w.open(header);
-        let [i, a, b] = self.w.params(header)[..] else {
-            unreachable!("the header was made with three parameters");
-        };
-        let bottom = self.bytes.chance(100);
-        if bottom {
-            self.w.coverage.shape("loop-bottom");
-        } else {
-            let goes_on = self.w.def(Ty::I8, "icmp", false, &format!("ult v{}, v{}", i.id, trips.id));
-            let body = self.w.block(&[]);
-            self.w.brif(goes_on, (body, &[]), (exit, &[a, b]));
-            self.w.open(body);
-        }
-        self.statements(1..=4);
-        if self.bytes.chance(60) {
-            self.w.coverage.shape("loop-break");
-            let cond = self.condition();
-            let out = [self.value(carried), a];
-            let rest = self.w.block(&[]);
-            self.w.brif(cond, (exit, &out), (rest, &[]));
-            self.w.open(rest);
-            self.statements(0..=2);
-        }
-        let one = self.int(Ty::I32, 1);
-        let next = self.w.ins(Ty::I32, "iadd", &[i, one]);
-        let again = if self.bytes.chance(80) {
-            self.w.coverage.shape("loop-swap");
-            [next, b, a]
-        } else {
-            [next, self.value(carried), self.value(carried)]
-        };
-        if bottom {
-            let rest = format!("ult v{}, v{}", next.id, trips.id);
-            let goes_on = self.w.def(Ty::I8, "icmp", false, &rest);
-            self.w.brif(goes_on, (header, &again), (exit, &again[1..]));
-        } else {
-            self.w.jump(header, &again);
-        }
-        self.w.pool.truncate(scope);
-        self.depth -= 1;
-        self.loops -= 1;
-        self.w.open(exit);
-    }
-
-    /// A side that only returns, or only traps.
-    fn leave(&mut self) {
-        let returns = self.bytes.chance(150);
-        // A trap that does not fire tests what is never true.
-        let fires = !returns && self.fires();
-        let cond = if returns {
-            self.condition()
-        } else {
-            let small = self.small();
-            let n = if fires { 12 } else { 16 };
-            self.icmp_with("ugt", small, n - 1)
-        };
-        let (side, rest) = (self.w.block(&[]), self.w.block(&[]));
-        match self.bytes.chance(80) {
-            true if returns => self.w.brif(cond, (rest, &[]), (side, &[])),
-            _ => self.w.brif(cond, (side, &[]), (rest, &[])),
-        }
-        let here = self.w.here();
-        let (scope, was_late) = (self.w.pool.len(), self.w.late);
-        if self.bytes.chance(100) {
-            self.w.late = true;
-            self.w.coverage.shape("late-block");
-        }
-        self.w.open(side);
-        if returns {
-            self.w.coverage.shape("early-return");
-            self.finish_lane();
-        } else {
-            self.w.coverage.shape("trap-side");
-            self.w.act("trap", "user1");
-        }
-        self.w.late = was_late;
-        self.w.pool.truncate(scope);
-        self.w.resume(here);
-        self.w.open(rest);
-    }
-
-    /// `trapz` or `trapnz`, or an addition that traps on overflow.
-    fn trap_check(&mut self) {
-        self.w.coverage.shape("trap-check");
-        let fires = self.fires();
-        let small = self.small();
-        let n = if fires { 13 } else { 16 };
-        match self.bytes.below(3) {
-            0 => {
-                let c = self.icmp_with("ult", small, n);
-                self.w.act("trapz", &format!("v{}, user2", c.id));
-            }
-            1 => {
-                let c = self.icmp_with("uge", small, n);
-                self.w.act("trapnz", &format!("v{}, heap_oob", c.id));
-            }
-            _ => {
-                let by = self.int(Ty::I32, if fires { -13 } else { 1 });
-                let rest = format!("v{}, v{}, user3", small.id, by.id);
-                self.w.def(Ty::I32, "uadd_overflow_trap", false, &rest);
-            }
-        }
-    }
-
-    /// `if (d != 0) x = a / d`.
-    fn checked_division(&mut self) {
-        self.w.coverage.shape("div-checked");
-        let ty = self.bytes.pick(&[Ty::I32, Ty::I64, Ty::I8, Ty::I16]);
-        let op = self.bytes.pick(&["sdiv", "udiv", "urem", "srem"]);
-        let (a, d) = (self.value(ty), self.value(ty));
-        let d = self.divisor(d);
-        let otherwise = self.value(ty);
-        let cond = self.icmp_with("ne", d, 0);
-        let (side, join) = (self.w.block(&[]), self.w.block(&[ty]));
-        self.w.brif(cond, (side, &[]), (join, &[otherwise]));
-        let scope = self.w.pool.len();
-        self.w.open(side);
-        self.depth += 1;
-        let q = self.w.ins(ty, op, &[a, d]);
-        self.statements(0..=1);
-        self.depth -= 1;
-        self.w.jump(join, &[q]);
-        self.w.pool.truncate(scope);
-        self.w.open(join);
-    }
-
-    /// `if (i < 8) x = table[i]`, where `table[8]` is not mapped.
-    fn checked_load(&mut self) {
-        self.w.coverage.shape("load-checked");
-        let index = self.small();
-        let otherwise = self.value(Ty::I64);
-        let cond = self.icmp_with("ult", index, 8);
-        let (side, join) = (self.w.block(&[]), self.w.block(&[Ty::I64]));
-        self.w.brif(cond, (side, &[]), (join, &[otherwise]));
-        let scope = self.w.pool.len();
-        self.w.open(side);
-        self.depth += 1;
-        let at = self.address(self.inputs.table, index, 8);
-        let flags = self.bytes.pick(&["notrap aligned readonly", "aligned", "notrap aligned"]);
-        let v = self.w.def(Ty::I64, "load", true, &format!("{flags} v{}", at.id));
-        self.statements(0..=1);
-        self.depth -= 1;
-        self.w.jump(join, &[v]);
-        self.w.pool.truncate(scope);
         self.w.open(join);
     }
 
