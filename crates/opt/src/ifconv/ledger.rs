@@ -193,9 +193,11 @@ impl Ledger<'_> {
                 }
                 What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
                 What::Select(..) => ("selects", issue(CostClass::Select), None),
-                What::Leave(..) => {
-                    ("instructions", issue(CostClass::Ctl) + self.machine.guard, None)
-                }
+                What::Leave(..) => (
+                    "instructions",
+                    issue(CostClass::Ctl) + self.machine.guard,
+                    None,
+                ),
             };
             out(Entry {
                 payer: self.owners.item(item),
