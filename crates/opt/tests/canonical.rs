@@ -284,3 +284,34 @@ block3:
     );
     assert_eq!(f.to_string().matches("iadd").count(), 2, "{f}");
 }
+
+/// Many guard clauses in a function with a vote: which of them may become exits
+/// is found out without a look at every join for each.
+#[test]
+fn ten_thousand_guard_clauses_before_a_vote_become_exits() {
+    use std::fmt::Write;
+    const N: usize = 10_000;
+    let mut text = String::from("function %f(i32 varying, i64 varying) {\n");
+    for i in 0..N {
+        let head = if i == 0 {
+            String::from("block0(v0: i32, v1: i64):")
+        } else {
+            format!("block{i}:")
+        };
+        let (k, p, next, out) = (2 * i + 2, 2 * i + 3, i + 1, N + 1);
+        let _ = write!(
+            text,
+            "{head}\n    v{k} = const.i32 {i}\n    v{p} = icmp.i32 eq v0, v{k}\n    \
+             br v{p}, block{out}, block{next} @{next}:1\n\n"
+        );
+    }
+    let (v, out) = (2 * N + 2, N + 1);
+    let _ = write!(
+        text,
+        "block{N}:\n    v{v} = active_mask\n    store.i32 v{v}, v1\n    ret\n\n\
+         block{out}:\n    ret\n}}"
+    );
+    let (f, log) = canonical(&text);
+    assert_eq!(log.exits.len(), N);
+    assert_eq!(f.layout.len(), 1);
+}

@@ -1,5 +1,6 @@
 //! Clean-up passes: text in, text out.
 
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{Function, Origin, parse_module};
 use warpfold_opt::{Log, clean};
 
@@ -11,7 +12,7 @@ fn function(text: &str) -> Function {
 fn cleaned(text: &str) -> (String, Log) {
     let mut f = function(text);
     let mut log = Log::default();
-    clean(&mut f, &mut log);
+    clean(&mut f, JoinRule::Default, &mut log);
     warpfold_ir::verify(&f).expect("clean keeps a function valid");
     (f.to_string(), log)
 }
@@ -235,4 +236,61 @@ block0(v0: i64):
 }",
     );
     assert_eq!(body(&text), ["v1 = load.i32 notrap v0", "ret"]);
+}
+
+/// The never taken way to `block4` ranks before the return of `block5`, so all
+/// lanes that can go there wait for each other only there.
+#[test]
+fn a_dead_way_out_stays_where_it_decides_who_executes_a_vote() {
+    let text = "function %f(pred varying, i64 varying) {
+block0(v0: pred, v1: i64):
+    br v0, block1, block2 @1:1
+
+block5:
+    store.i32 v4, v1
+    ret
+
+block4:
+    ret
+
+block1:
+    v2 = const.pred false
+    br v2, block4, block2 @2:2
+
+block2:
+    v4 = MASK
+    jump block5
+}";
+    // Nothing depends on joins: the branch goes.
+    let (_, log) = cleaned(&text.replace("MASK", "lane_id"));
+    assert_eq!(log.folded.len(), 1);
+    assert_eq!(log.folded[0].0, Origin::new(2, 2));
+    // The lanes of block0 would come to the mask together.
+    let (f, log) = cleaned(&text.replace("MASK", "active_mask"));
+    assert_eq!(log.folded, []);
+    assert!(f.contains("br v2, block4, block2"), "{f}");
+}
+
+#[test]
+fn a_dead_way_out_goes_where_lanes_join_as_before() {
+    let text = "function %f(pred varying, i64 varying) {
+block0(v0: pred, v1: i64):
+    br v0, block1, block2 @1:1
+
+block1:
+    v2 = const.pred false
+    br v2, block3, block2 @2:2
+
+block3:
+    barrier
+    jump block2
+
+block2:
+    v4 = active_mask
+    store.i32 v4, v1
+    ret
+}";
+    let (_, log) = cleaned(text);
+    let gone: Vec<Origin> = log.folded.iter().map(|f| f.0).collect();
+    assert_eq!(gone, [Origin::new(2, 2)]);
 }
