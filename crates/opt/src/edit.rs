@@ -113,14 +113,16 @@ const TRIALS: u32 = 64;
 /// is left: to all together if it does not, else to one half after the other,
 /// down to single steps. `change` is given blocks of the function and how many
 /// steps it may take at each, and returns what it did. Functions where nothing
-/// depends on joins are changed without a look at them.
+/// but cost depends on joins are changed without a look at them unless
+/// `for_cost` asks for it.
 pub(crate) fn where_joins_stay<T>(
     func: &mut Function,
     blocks: &[Block],
     rule: JoinRule,
+    for_cost: bool,
     change: impl Fn(&mut Function, &[Block], usize) -> (Vec<T>, Merger),
 ) -> Vec<T> {
-    if !is_convergent(func) {
+    if !for_cost && !is_convergent(func) {
         return change(func, blocks, usize::MAX).0;
     }
     let mut done = Vec::new();

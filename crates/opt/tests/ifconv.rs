@@ -728,3 +728,35 @@ block2(v3: i32):
     assert_eq!(c.report.removed[0].predicted, Cost::issues(5));
     assert_eq!(c.report.predicted, Some(Cost::issues(10)));
 }
+
+#[test]
+fn the_address_of_a_speculated_load_keeps_what_it_is_off_its_side() {
+    let c = case(
+        "function %f(pred varying, i64 varying, i64 varying) -> i64, i32 {
+block0(v0: pred, v1: i64, v2: i64):
+    v9 = const.i32 0
+    br v0, block1, block2(v1, v9) @1:1
+
+block1:
+    v3 = iadd.i64 v1, v2
+    v4 = load.i32 can_move v3
+    jump block2(v3, v4)
+
+block2(v5: i64, v6: i32):
+    ret v5, v6
+}",
+    )
+    .force(Force::Straight)
+    .run();
+    // With `else v1` the load would read at v1 there, which nobody promised.
+    assert_eq!(
+        lines(&c.func),
+        [
+            "v9 = const.i32 0",
+            "v3 = iadd.i64 v1, v2",
+            "v4 = load.i32 can_move v3 if v0 else v9",
+            "v10 = select.i64 v0, v3, v1 @1:1",
+            "ret v10, v4"
+        ]
+    );
+}

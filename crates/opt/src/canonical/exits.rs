@@ -5,9 +5,14 @@
 //! branch's block, so that no jump appears and the result is never dearer. An
 //! edge to a block holding only `ret` (perhaps through blocks that only jump)
 //! counts however many predecessors that block has. A function that returns
-//! values keeps its returns. Where the function has anything that depends on
-//! which lanes execute together, a conversion that would move the join of
-//! another branch is not made.
+//! values keeps its returns.
+//!
+//! A conversion that would move the join of another branch is not made where
+//! the function has anything that depends on which lanes execute together. By
+//! the default rule of joins it is not made at all: when the best of a
+//! function's ends goes, another becomes the home of what is left, and lanes
+//! may join later than before. (By the textbook rule joins only come nearer
+//! when an edge goes.)
 
 use warpfold_analysis::JoinRule;
 use warpfold_ir::{
@@ -26,7 +31,8 @@ pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
         .copied()
         .filter(|&b| func.term(b).is_conditional())
         .collect();
-    let made = where_joins_stay(func, &heads, joins, convert_all);
+    let for_cost = joins == JoinRule::Default;
+    let made = where_joins_stay(func, &heads, joins, for_cost, convert_all);
     let changed = !made.is_empty();
     log.exits.extend(made);
     changed

@@ -26,7 +26,7 @@ pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
         .copied()
         .filter(|&b| only_target(func, func.term(b)).is_some())
         .collect();
-    let folded = where_joins_stay(func, &heads, joins, fold_branches);
+    let folded = where_joins_stay(func, &heads, joins, false, fold_branches);
     let changed = changed || !gone.is_empty() || !folded.is_empty();
     for (origin, why) in gone.into_iter().chain(folded) {
         log.fold(origin, why);
