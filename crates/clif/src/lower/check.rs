@@ -6,10 +6,11 @@ use cranelift_codegen::ir::entities::AnyEntity;
 use cranelift_codegen::ir::{ArgumentPurpose, InstructionData, Opcode};
 use hashbrown::HashSet;
 
+use super::source::refusal;
 use super::{ReadOptions, Source};
 use crate::error::ClifError;
 use crate::intrinsics::{Intrinsic, near};
-use crate::opmap::{Rule, lane_type, rule};
+use crate::opmap::lane_type;
 
 /// The most local memory a lane can have, in bytes: 512 KiB, as on every GPU
 /// that CUDA supports (CUDA C++ Programming Guide, "Technical Specifications
@@ -94,9 +95,7 @@ impl Check<'_> {
     fn inst(&mut self, inst: clif::Inst) -> Result<(), String> {
         let dfg = &self.source.func.dfg;
         let op = dfg.insts[inst].opcode();
-        if let Rule::Refused(why) = rule(op) {
-            return Err(format!("`{op}` is not supported: {why}"));
-        }
+        refusal(op)?;
         let values = dfg.inst_results(inst).iter().chain(dfg.inst_args(inst));
         for &v in values {
             let ty = dfg.value_type(v);
