@@ -39,8 +39,8 @@ The sections are the cost classes of the table. Instructions of the classes `fp`
 f64 cost what the classes `fp64`, `fp64_div` and `math64` say.
 
 Half precision (f16) is computed in wider formats such that each operation is rounded once; the functions
-of the class `math` come from the `libm` crate, with the same bits on every platform, those of f16 as the
-f32 result rounded.
+of the class `math` come from the `libm` crate, with the same bits on every platform (also of
+a NaN, which is always the quiet one without sign and payload), those of f16 as the f32 result rounded.
 
 An atomic access demands alignment to its width, with or without the flag `aligned`, else the lane traps
 with `heap_misaligned`; lanes go in order, each seeing what those before it left. `big` means that the

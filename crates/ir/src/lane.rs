@@ -14,8 +14,9 @@
 //! first rounding is to odd (Boldo and Melquiond, *Emulation of FMA and correctly
 //! rounded sums: proved algorithms using rounding to odd*, 2008).
 //! Sines and their like come from the `libm` crate, which is plain Rust: the same
-//! bits on every platform, though not always the nearest ones. Those of half
-//! precision are the single-precision ones, rounded.
+//! bits on every platform, though not always the nearest ones; a NaN that they
+//! yield is always [`Float::QUIET_NAN`]. Those of half precision are the
+//! single-precision ones, rounded.
 
 pub use half::f16;
 
@@ -179,6 +180,8 @@ fn smulhi128(a: u128, b: u128) -> u128 {
 
 /// A float lane.
 pub trait Float: Copy + Send + Sync + 'static {
+    /// The bits of the quiet NaN without sign and payload.
+    const QUIET_NAN: u128;
     /// From the bit pattern in the low bits of `x`.
     fn from_bits128(x: u128) -> Self;
     /// The bit pattern.
@@ -312,10 +315,11 @@ macro_rules! common {
 }
 
 macro_rules! impl_float {
-    ($($f:ident, $u:ty, $sin:ident $cos:ident $tan:ident $exp:ident $exp2:ident $log:ident $log2:ident
+    ($($f:ident, $u:ty, $nan:literal, $sin:ident $cos:ident $tan:ident $exp:ident $exp2:ident $log:ident $log2:ident
         $pow:ident $atan2:ident $tanh:ident;)*) => {$(
         impl Float for $f {
             common!($u);
+            const QUIET_NAN: u128 = $nan;
             #[inline(always)]
             fn root(self) -> Self { self.sqrt() }
             #[inline(always)]
@@ -337,33 +341,42 @@ macro_rules! impl_float {
             #[inline(always)]
             fn narrow(x: f64) -> Self { x as $f }
             #[inline(always)]
-            fn sine(self) -> Self { libm::$sin(self) }
+            fn sine(self) -> Self { canonical(libm::$sin(self)) }
             #[inline(always)]
-            fn cosine(self) -> Self { libm::$cos(self) }
+            fn cosine(self) -> Self { canonical(libm::$cos(self)) }
             #[inline(always)]
-            fn tangent(self) -> Self { libm::$tan(self) }
+            fn tangent(self) -> Self { canonical(libm::$tan(self)) }
             #[inline(always)]
-            fn exponential(self) -> Self { libm::$exp(self) }
+            fn exponential(self) -> Self { canonical(libm::$exp(self)) }
             #[inline(always)]
-            fn exponential2(self) -> Self { libm::$exp2(self) }
+            fn exponential2(self) -> Self { canonical(libm::$exp2(self)) }
             #[inline(always)]
-            fn logarithm(self) -> Self { libm::$log(self) }
+            fn logarithm(self) -> Self { canonical(libm::$log(self)) }
             #[inline(always)]
-            fn logarithm2(self) -> Self { libm::$log2(self) }
+            fn logarithm2(self) -> Self { canonical(libm::$log2(self)) }
             #[inline(always)]
-            fn power(self, b: Self) -> Self { libm::$pow(self, b) }
+            fn power(self, b: Self) -> Self { canonical(libm::$pow(self, b)) }
             #[inline(always)]
-            fn reciprocal_root(self) -> Self { 1.0 / self.sqrt() }
+            fn reciprocal_root(self) -> Self { canonical(1.0 / self.sqrt()) }
             #[inline(always)]
-            fn angle(self, x: Self) -> Self { libm::$atan2(self, x) }
+            fn angle(self, x: Self) -> Self { canonical(libm::$atan2(self, x)) }
             #[inline(always)]
-            fn hyperbolic_tangent(self) -> Self { libm::$tanh(self) }
+            fn hyperbolic_tangent(self) -> Self { canonical(libm::$tanh(self)) }
         }
     )*};
 }
 impl_float! {
-    f32, u32, sinf cosf tanf expf exp2f logf log2f powf atan2f tanhf;
-    f64, u64, sin cos tan exp exp2 log log2 pow atan2 tanh;
+    f32, u32, 0x7fc0_0000, sinf cosf tanf expf exp2f logf log2f powf atan2f tanhf;
+    f64, u64, 0x7ff8_0000_0000_0000, sin cos tan exp exp2 log log2 pow atan2 tanh;
+}
+
+/// The same number; of NaNs one for all, whichever the platform prefers.
+#[inline(always)]
+fn canonical<F: Float>(x: F) -> F {
+    match x.compare(FloatCC::Uno, x) {
+        true => F::from_bits128(F::QUIET_NAN),
+        false => x,
+    }
 }
 
 /// Half-precision functions that are the single-precision ones, rounded.
@@ -379,29 +392,30 @@ macro_rules! by_f32 {
 
 impl Float for f16 {
     common!(u16);
+    const QUIET_NAN: u128 = 0x7e00;
     by_f32! {
         root = f32::sqrt;
         round_up = f32::ceil;
         round_down = f32::floor;
         round_zero = f32::trunc;
         round_even = f32::round_ties_even;
-        sine = libm::sinf;
-        cosine = libm::cosf;
-        tangent = libm::tanf;
-        exponential = libm::expf;
-        exponential2 = libm::exp2f;
-        logarithm = libm::logf;
-        logarithm2 = libm::log2f;
-        reciprocal_root = |x| 1.0 / x.sqrt();
-        hyperbolic_tangent = libm::tanhf;
+        sine = Float::sine;
+        cosine = Float::cosine;
+        tangent = Float::tangent;
+        exponential = Float::exponential;
+        exponential2 = Float::exponential2;
+        logarithm = Float::logarithm;
+        logarithm2 = Float::logarithm2;
+        reciprocal_root = Float::reciprocal_root;
+        hyperbolic_tangent = Float::hyperbolic_tangent;
     }
     #[inline]
     fn power(self, b: Self) -> Self {
-        Self::from_f32(libm::powf(self.to_f32(), b.to_f32()))
+        Self::from_f32(self.to_f32().power(b.to_f32()))
     }
     #[inline]
     fn angle(self, x: Self) -> Self {
-        Self::from_f32(libm::atan2f(self.to_f32(), x.to_f32()))
+        Self::from_f32(self.to_f32().angle(x.to_f32()))
     }
     #[inline]
     fn fused(self, b: Self, c: Self) -> Self {

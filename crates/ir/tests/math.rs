@@ -101,9 +101,25 @@ fn edges() {
         assert!(f16s(op, &[x as f32]).is_nan(), "{op}");
     }
     assert!(f64s(Opcode::Pow, &[-1.0, 0.5]).is_nan());
-    for (op, n) in ROWS.into_iter().filter(|r| r.0 != Opcode::Pow) {
-        assert!(f64s(op, &vec![f64::NAN; n]).is_nan(), "{op}");
-        assert!(f16s(op, &vec![f32::NAN; n]).is_nan(), "{op}");
+    // One NaN for all, whatever the operands' sign and payload.
+    for (op, n) in ROWS {
+        for (ty, nan, quiet) in [
+            (Type::F16, 0xfe01, 0x7e00),
+            (Type::F32, 0xff80_0001, 0x7fc0_0000),
+            (Type::F64, 0xfff8_0000_0000_0007, 0x7ff8_0000_0000_0000),
+        ] {
+            assert_eq!(bits(op, ty, &vec![nan; n]), quiet, "{op}.{ty}");
+        }
+    }
+    let infinite = [
+        (Type::F16, 0x7c00),
+        (Type::F32, 0x7f80_0000),
+        (Type::F64, 0x7ff << 52),
+    ];
+    for (ty, x) in infinite {
+        let quiet = bits(Opcode::Log, ty, &[ty.mask()]);
+        assert_eq!(bits(Opcode::Sin, ty, &[x]), quiet);
+        assert_eq!(bits(Opcode::Rsqrt, ty, &[x | 1 << (ty.bits() - 1)]), quiet);
     }
 }
 
