@@ -333,7 +333,9 @@ pub fn coverage_page() -> String {
            `-128 + -1 + 1` on `i8`.\n\
          - `fcvt_to_uint` and `fcvt_to_uint_sat` to `i128` take the whole range. The interpreter goes by way\n  \
            of a signed number: from 2^127 on it saturates there.\n\
-         - `fcvt_to_sint` to `i128` traps where the number does not fit; the interpreter saturates.\n\
+         - `fcvt_to_sint` to `i128` traps where the number does not fit; the interpreter saturates. (For both\n  \
+           three run lines of Cranelift's own `i128-conversion.clif`, which no backend runs, ask for what the\n  \
+           interpreter gives.)\n\
          - Conversions from integers to `f16` and of `f16` to integers, which the interpreter does not know,\n  \
            round and trap like those of the other floats.\n\
          - An atomic access demands alignment to its width even without `aligned`, as every GPU does (and\n  \

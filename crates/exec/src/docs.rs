@@ -309,7 +309,7 @@ const TRAPS: &[(TrapCode, &str)] = &[
     ),
     (
         TrapCode::HeapMisaligned,
-        "an access with `aligned` at an address that is no multiple of its width",
+        "an access with `aligned`, or an atomic one, at an address that is no multiple of its width",
     ),
     (
         TrapCode::IntegerDivisionByZero,
