@@ -246,6 +246,8 @@ block1:
     v7 = iadd.i32 v4, v5
     v8 = iadd.i32 v6, v7
     v20 = load.i32 can_move readonly v1+8
+    v33 = atomic_load.i32 can_move readonly v1+8
+    v34 = atomic_add.i32 v2, v1
     v21 = iadd.i32 v8, v20
     jump block3(v21)
 
@@ -256,6 +258,8 @@ block2:
     v12 = iadd.i32 v9, v10
     v13 = iadd.i32 v11, v12
     v22 = load.i32 can_move readonly v1+8
+    v31 = atomic_load.i32 can_move readonly v1+8
+    v32 = atomic_add.i32 v2, v1
     v23 = isub.i32 v13, v22
     jump block3(v23)
 
@@ -268,7 +272,12 @@ block3(v14: i32):
     assert_eq!(text.matches("active_mask").count(), 2);
     assert_eq!(text.matches("load.i32 can_move v1").count(), 2);
     // Only the load from memory that nothing writes goes up.
-    assert_eq!(text.matches("readonly").count(), 1, "{text}");
+    assert_eq!(
+        text.matches(" load.i32 can_move readonly").count(),
+        1,
+        "{text}"
+    );
+    assert_eq!(text.matches("atomic").count(), 4, "{text}");
 }
 
 #[test]

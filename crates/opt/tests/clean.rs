@@ -186,6 +186,52 @@ block3(v6: i32):
     }
 }
 
+/// Atomic accesses and fences stay, whether or not their results are used and
+/// however equal they are; math functions are computations like others.
+#[test]
+fn atomics_are_left_alone() {
+    let text = "function %f(i64, i32) -> f32 {
+block0(v0: i64, v1: i32):
+    v2 = atomic_load.i32 v0
+    v3 = atomic_load.i32 can_move readonly v0
+    v4 = atomic_add.i32 v1, v0
+    v5 = atomic_add.i32 v1, v0
+    fence
+    v6 = atomic_cas.i32 v1, v1, v0
+    atomic_store.i32 v1, v0
+    atomic_store.i32 v1, v0
+    v7 = bitcast.f32 v1
+    v8 = sin.f32 v7
+    v9 = sin.f32 v7
+    v10 = tanh.f32 v7
+    v11 = const.f32 0.0
+    v12 = cos.f32 v11
+    v13 = fadd.f32 v8, v9
+    v14 = fadd.f32 v13, v12
+    ret v14
+}";
+    let (cleaned, _) = cleaned(text);
+    let kept = |t: &str| -> Vec<String> {
+        let lines = body(t).into_iter();
+        lines
+            .filter(|l| l.contains("atomic") || l.contains("fence"))
+            .collect()
+    };
+    assert_eq!(kept(&cleaned), kept(text));
+    let math: Vec<_> = body(&cleaned).split_off(8);
+    assert_eq!(
+        math,
+        [
+            "v7 = bitcast.f32 v1",
+            "v8 = sin.f32 v7",
+            "v12 = const.f32 1.0",
+            "v13 = fadd.f32 v8, v8",
+            "v14 = fadd.f32 v13, v12",
+            "ret v14"
+        ]
+    );
+}
+
 #[test]
 fn votes_and_loads_are_not_merged() {
     let (text, _) = cleaned(
