@@ -6,8 +6,9 @@
 //! lanes went different ways; never how many lanes.
 //!
 //! Counts of straight-line code are per *segment*: the piece of a block between
-//! guarded exits and traps. Every `exit if` or `trap if` belongs to the segment
-//! it ends, the terminator to the last; segments count from 0.
+//! guarded exits, guarded traps and calls, behind which lanes may be gone. Each
+//! of these belongs to the segment it ends, the terminator to the last; segments
+//! count from 0.
 //!
 //! Counts saturate. A profile names blocks of the function it was taken on.
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
-use warpfold_ir::{Block, Function, Inst, Opcode};
+use warpfold_ir::{Block, Function, Inst};
 
 /// What a branch or switch did.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -167,7 +168,7 @@ impl Profile {
 /// least one; the terminator belongs to the last.
 pub fn segments(func: &Function, b: Block) -> impl Iterator<Item = &[Inst]> {
     let insts = &func.block(b).insts;
-    let ends_segment = |&i: &Inst| matches!(func.inst(i).op, Opcode::Exit | Opcode::TrapIf);
+    let ends_segment = |&i: &Inst| func.inst(i).op.ends_segment();
     let mut rest = Some(insts.as_slice());
     std::iter::from_fn(move || {
         let insts = rest?;
@@ -194,7 +195,7 @@ fn slot<const N: usize>(list: &mut SmallVec<[u64; N]>, index: usize) -> &mut u64
 
 #[cfg(test)]
 mod tests {
-    use warpfold_ir::{FunctionBuilder, Guard, Imm, InstData, TrapCode, Type};
+    use warpfold_ir::{FunctionBuilder, Guard, Imm, InstData, Opcode, TrapCode, Type};
 
     use super::*;
 

@@ -112,7 +112,8 @@ const COUNTERS: &[Row] = &[
     row(
         &["branch"],
         "executions",
-        "Of `br` and `switch`. Jumps, returns and guarded exits are none.",
+        "Of `br` and `switch`, and of indirect calls that split. Jumps, returns and guarded exits \
+         are none.",
         "`smsp__sass_branch_targets`",
     ),
     row(
@@ -136,13 +137,13 @@ const COUNTERS: &[Row] = &[
     row(
         &["divergent_branch"],
         "executions",
-        "Whose lanes went to several blocks.",
+        "Whose lanes went to several blocks, or callees.",
         "`smsp__sass_branch_targets_threads_divergent`",
     ),
     row(
         &["extra_targets"],
         "blocks",
-        "Target blocks taken beyond the first.",
+        "Target blocks, or callees, taken beyond the first.",
         "",
     ),
     row(
@@ -154,7 +155,13 @@ const COUNTERS: &[Row] = &[
     row(
         &["stack_max_depth"],
         "entries",
-        "Most entries on any warp's stack, the base included. The one counter that is no sum.",
+        "Most entries on any warp's stacks, the bases included; no sum.",
+        "",
+    ),
+    row(
+        &["call_max_depth"],
+        "frames",
+        "Most frames of any warp, the kernel's included; no sum.",
         "",
     ),
     row(
@@ -269,7 +276,8 @@ const METRICS: &[[&str; 3]] = &[
 const TRAPS: &[(TrapCode, &str)] = &[
     (
         TrapCode::HeapOutOfBounds,
-        "an access that is not mapped as a whole, or a store to a read-only buffer",
+        "an access that is not mapped as a whole, a store to a read-only buffer, or an indirect \
+         call of what is no function of its signature",
     ),
     (
         TrapCode::HeapMisaligned,
@@ -287,7 +295,10 @@ const TRAPS: &[(TrapCode, &str)] = &[
         TrapCode::BadConversionToInteger,
         "a NaN converted to an integer",
     ),
-    (TrapCode::StackOverflow, "`trap stk_ovf` only"),
+    (
+        TrapCode::StackOverflow,
+        "a call that a lane has no room for: too many frames, or too many bytes of stack slots",
+    ),
     (TrapCode::User(1), "`trap` and `trap if` with their code"),
 ];
 
@@ -539,19 +550,21 @@ mod tests {
     #[test]
     fn every_failure_has_its_row() {
         let block = warpfold_ir::Block::from_u32(0);
-        let (mask, grid_block, warp, limit) = (0, 0, 0, 0);
+        let (mask, grid_block, warp, limit, function) = (0, 0, 0, 0, 0);
         let all = [
             ExecError::Launch(crate::LaunchError::Incomplete),
             ExecError::BarrierDivergence {
                 arrived: 0,
                 missing: 0,
                 site: crate::Site::Term(block),
+                function,
                 origin: warpfold_ir::Origin::default(),
                 grid_block,
                 warp,
             },
             ExecError::NoProgress {
                 block,
+                function,
                 mask,
                 grid_block,
                 warp,
@@ -559,6 +572,7 @@ mod tests {
             ExecError::StepLimit {
                 limit,
                 block,
+                function,
                 mask,
                 grid_block,
                 warp,

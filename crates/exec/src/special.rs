@@ -1,5 +1,5 @@
 //! Instructions that are no lane-wise functions of their operands: memory,
-//! other lanes, special registers, barriers, guarded exits and traps.
+//! other lanes, special registers, barriers, guarded exits and traps, calls.
 
 use warpfold_ir::{Opcode, Type};
 
@@ -17,6 +17,8 @@ pub(crate) enum Special {
     /// These lanes left.
     Exit(u32),
     Barrier,
+    /// The number of the call.
+    Call(u32),
 }
 
 impl Engine<'_> {
@@ -26,6 +28,9 @@ impl Engine<'_> {
         let opcode = Opcode::ALL[usize::from(op.code / 8)];
         let ty = Type::ALL[usize::from(op.code % 8)];
         let effects = opcode.effects();
+        if effects.calls {
+            return Ok(Special::Call(u32::from(op.c)));
+        }
         if (effects.reads || effects.writes) && !effects.syncs {
             return Ok(self.access(w, i, on, effects.writes));
         }
@@ -45,6 +50,7 @@ impl Engine<'_> {
                         missing,
                         site,
                         origin,
+                        function: w.state.function,
                         grid_block: w.grid_block,
                         warp: w.number,
                     });
@@ -105,8 +111,6 @@ impl Engine<'_> {
             memory: &mut self.memory,
             shared: &mut self.shared,
             local: &mut w.local,
-            local_bytes: program.local,
-            slots: &program.slots,
         };
         let request = if store {
             access::store(&mut w.registers, &mut spaces, op, code, on)

@@ -25,7 +25,7 @@ pub(crate) fn append_block(
     let insts = std::mem::take(&mut func.block_mut(from).insts);
     let term = func.block_mut(from).term.take();
     let origin = func.block(from).origin;
-    let is_end = matches!(term, Some(Terminator::Ret(_) | Terminator::Trap(_)));
+    let is_end = term.as_ref().is_some_and(Terminator::is_end);
     let block = func.block_mut(into);
     block.insts.extend(insts);
     block.term = term;

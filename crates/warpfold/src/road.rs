@@ -181,6 +181,7 @@ impl Lowered {
             convergence: Convergence::Ipdom,
             joins: self.options.joins,
             budget: None,
+            called: false,
         }
     }
 
@@ -199,6 +200,7 @@ impl Lowered {
             profile: record.profile,
             events: record.events,
             record_limit: MAX_RECORDS,
+            ..ExecOptions::default()
         };
         warpfold_exec::run(func, launch, &options)
     }

@@ -12,7 +12,7 @@ use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{BranchCounts, Cfg, DomTree, Joins, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, Function, Opcode, Terminator};
+use warpfold_ir::{Block, Function, Terminator};
 
 use super::plan::Gate;
 use crate::report::CountSource;
@@ -189,7 +189,7 @@ impl Expectation<'_> {
                 .block(b)
                 .insts
                 .iter()
-                .filter(|&&i| matches!(self.func.inst(i).op, Opcode::Exit | Opcode::TrapIf))
+                .filter(|&&i| self.func.inst(i).op.ends_segment())
                 .count();
             for segment in 0..=last as u32 {
                 self.out

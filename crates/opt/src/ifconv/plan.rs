@@ -410,7 +410,7 @@ impl Planner<'_> {
             }
             let term = cx.func.term(block);
             // A return or trap still belongs to the block's last segment.
-            if !matches!(term, Terminator::Ret(_) | Terminator::Trap(_)) {
+            if !term.is_end() {
                 self.end_of_block();
             }
             match term {
@@ -432,6 +432,7 @@ impl Planner<'_> {
                 Terminator::Ret(values) if !values.is_empty() => {
                     return Err(Blocker::EarlyEnd { block });
                 }
+                Terminator::TailCall(_) => return Err(Blocker::EarlyEnd { block }),
                 Terminator::Ret(_) | Terminator::Trap(_) => {
                     if cx.force == Some(Force::Select) {
                         return Err(Blocker::EarlyEnd { block });
@@ -470,6 +471,9 @@ impl Planner<'_> {
         }
         if data.op.effects().syncs {
             return Err(Blocker::Sync { inst });
+        }
+        if data.op.effects().calls {
+            return Err(Blocker::Call { inst });
         }
         let safe = speculation(cx.func, data);
         if let (Some(Force::Select), Err(why)) = (cx.force, safe) {
