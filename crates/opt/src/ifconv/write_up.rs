@@ -81,6 +81,13 @@ impl Writer<'_> {
         Decision {
             origin: source.origin,
             opcode: source.opcode,
+            path: self
+                .cx
+                .log
+                .inlined
+                .iter()
+                .find(|copy| copy.origin == source.origin)
+                .map_or(Vec::new(), |copy| copy.path.clone()),
             block,
             scope: block.map(|b| self.cx.uniformity.branch_scope(b)),
             divergence: diverges.map(|b| self.cx.uniformity.branch_chain(b).to_string()),
