@@ -85,6 +85,32 @@ pub struct SegmentCounts {
     pub alive: u64,
 }
 
+/// What the functions that were called did, all together. No rewrite of the
+/// caller changes it, since calls never move, merge or multiply.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CalleeCounts {
+    /// Issues by [`CostClass::index`](warpfold_ir::CostClass::index).
+    pub classes: [u64; warpfold_ir::CostClass::ALL.len()],
+    /// Issues of guarded instructions.
+    pub guarded: u64,
+    /// Executions of branches: proven uniform, agreeing, splitting. Indirect
+    /// calls that split count with the latter, wherever they stand.
+    pub branches: [u64; 3],
+}
+
+impl CalleeCounts {
+    /// Adds the counts of another run.
+    pub fn merge(&mut self, other: &Self) {
+        for (n, more) in self.classes.iter_mut().zip(&other.classes) {
+            *n = n.saturating_add(*more);
+        }
+        for (n, more) in self.branches.iter_mut().zip(&other.branches) {
+            *n = n.saturating_add(*more);
+        }
+        self.guarded = self.guarded.saturating_add(other.guarded);
+    }
+}
+
 /// Counts over one or more launches of one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Profile {
@@ -92,6 +118,7 @@ pub struct Profile {
     passes: SecondaryMap<Block, SmallVec<[u64; 1]>>,
     /// By head of the region, block, segment.
     inside: BTreeMap<(Block, Block, u32), SegmentCounts>,
+    callees: CalleeCounts,
 }
 
 impl Profile {
@@ -139,6 +166,16 @@ impl Profile {
         self.inside.entry((head, b, segment)).or_default()
     }
 
+    /// What the functions did that were called.
+    pub fn callees(&self) -> &CalleeCounts {
+        &self.callees
+    }
+
+    /// The same, to add to; zeros at first.
+    pub fn callees_mut(&mut self) -> &mut CalleeCounts {
+        &mut self.callees
+    }
+
     /// Blocks whose branch has counts, in order of their names.
     pub fn branches(&self) -> impl Iterator<Item = (Block, &BranchCounts)> {
         self.branches
@@ -161,6 +198,7 @@ impl Profile {
             slot.reached = slot.reached.saturating_add(counts.reached);
             slot.alive = slot.alive.saturating_add(counts.alive);
         }
+        self.callees.merge(&other.callees);
     }
 }
 

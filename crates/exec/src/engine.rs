@@ -251,7 +251,7 @@ impl<'a> Engine<'a> {
             term_issues: kernel.term_issues,
             callees: summary.functions,
             profile: self.census.map(|census| {
-                let mut profile = self.tally.profile(self.program, entry);
+                let mut profile = self.tally.profile(self.linked, self.program);
                 census.publish(self.program, &mut profile);
                 profile
             }),

@@ -203,8 +203,23 @@ impl Tally {
     }
 
     /// The counts of branches and segments of a function as a profile.
-    pub(crate) fn profile(&self, program: &Program<'_>, function: usize) -> Profile {
-        self.functions[function].profile(program)
+    pub(crate) fn profile(&self, linked: &Linked<'_>, program: &Program<'_>) -> Profile {
+        let mut profile = self.functions[linked.entry].profile(program);
+        let mut c = Counters::default();
+        for (i, (program, tally)) in linked.programs.iter().zip(&self.functions).enumerate() {
+            if let Some(program) = program
+                && i != linked.entry
+            {
+                tally.summary(i, program, &mut c);
+            }
+        }
+        let callees = profile.callees_mut();
+        callees.classes = c.classes;
+        callees.guarded = c.guarded;
+        // Of indirect calls only those that split are counted so far.
+        let split = c.branches.split + self.counters.branches.split;
+        callees.branches = [c.branches.proven, c.branches.agree, split];
+        profile
     }
 }
 

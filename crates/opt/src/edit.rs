@@ -43,6 +43,15 @@ pub(crate) fn append_block(
     }
 }
 
+/// Whether the function calls anything. Only then may it be called itself while
+/// it runs, and its lanes not leave for good when they return.
+pub(crate) fn has_calls(func: &Function) -> bool {
+    let tail = |b: &Block| matches!(func.term(*b), Terminator::TailCall(_));
+    func.laid_out_insts()
+        .any(|(_, i)| func.inst(i).op.effects().calls)
+        || func.layout.iter().any(tail)
+}
+
 /// Edges into each block, by block number.
 pub(crate) fn count_edges(func: &Function) -> Vec<u32> {
     let mut n = vec![0; func.num_blocks()];

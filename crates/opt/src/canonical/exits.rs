@@ -5,7 +5,8 @@
 //! branch's block, so that no jump appears and the result is never dearer. An
 //! edge to a block holding only `ret` (perhaps through blocks that only jump)
 //! counts however many predecessors that block has. A function that returns
-//! values keeps its returns. Where the function has anything that depends on
+//! values keeps its returns, and so does one that makes calls: it may be called
+//! by whom it calls, and then lanes that return do not leave. Where the function has anything that depends on
 //! which lanes execute together, a conversion that would move the join of
 //! another branch is not made.
 
@@ -16,7 +17,7 @@ use warpfold_ir::{
 };
 
 use crate::clean::Renames;
-use crate::edit::{append_block, count_edges};
+use crate::edit::{append_block, count_edges, has_calls};
 use crate::log::{ExitMade, Log};
 
 /// Runs the pass; true if anything changed.
@@ -24,12 +25,13 @@ pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
     let convergent = func
         .laid_out_insts()
         .any(|(_, i)| func.inst(i).op.effects().convergent);
+    let returns = !has_calls(func);
     let mut edges = count_edges(func);
     let mut renames = Renames::default();
     let mut changed = false;
     for head in func.layout.clone() {
         // Appending may bring the next candidate into the same block.
-        while let Some(found) = candidate(func, head, &edges) {
+        while let Some(found) = candidate(func, head, &edges, returns) {
             if convergent && moves_a_join(func, head, &found, joins) {
                 break;
             }
@@ -56,7 +58,7 @@ struct Candidate {
     trap: Option<(TrapCode, Origin)>,
 }
 
-fn candidate(func: &Function, head: Block, edges: &[u32]) -> Option<Candidate> {
+fn candidate(func: &Function, head: Block, edges: &[u32], returns: bool) -> Option<Candidate> {
     // Blocks appended earlier in this run have no terminator any more.
     let Some(Terminator::Br {
         then, otherwise, ..
@@ -73,6 +75,9 @@ fn candidate(func: &Function, head: Block, edges: &[u32]) -> Option<Candidate> {
             return None;
         }
         let trap = only_leaves(func, side.block)?;
+        if trap.is_none() && !returns {
+            return None;
+        }
         Some(Candidate {
             side: side.block,
             rest: rest.clone(),

@@ -12,7 +12,8 @@ use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{BranchCounts, Cfg, DomTree, Joins, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, Function, Terminator};
+use warpfold_ir::{Block, CostClass, Function, Terminator};
+use warpfold_machine::{Cost, Machine};
 
 use super::plan::Gate;
 use crate::report::CountSource;
@@ -141,6 +142,22 @@ impl Frequencies {
                 .map_or_else(executions, |counts| counts.alive),
             _ => executions(),
         }
+    }
+
+    /// What the measured launch paid in functions that were called, and for
+    /// indirect calls that split.
+    pub fn callees(&self, machine: &Machine) -> Cost {
+        let counts = self.profile.callees();
+        let classes = CostClass::ALL.iter();
+        let issues: Cost = classes
+            .map(|&c| machine.issue_cost(c) * counts.classes[c.index()])
+            .sum();
+        let [proven, agree, split] = counts.branches;
+        issues
+            + machine.guard * counts.guarded
+            + machine.branch_overhead(true, false) * proven
+            + machine.branch_overhead(false, false) * agree
+            + machine.branch_overhead(false, true) * split
     }
 
     /// Passes of a segment of a block.

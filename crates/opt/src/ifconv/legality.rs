@@ -62,7 +62,7 @@ pub const RULES: [(&str, &str); 7] = [
     ("call", "A call inside."),
     (
         "early end",
-        "A path inside returns values or ends in a tail call; under `--force select` any that returns or traps.",
+        "A path inside returns values, returns in a function with calls, or ends in a tail call; under `--force select` any that returns or traps.",
     ),
     ("switch", "A switch inside or at the head."),
     (

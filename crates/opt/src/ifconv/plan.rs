@@ -41,6 +41,7 @@ use warpfold_ir::{
 use warpfold_machine::Machine;
 
 use super::legality::{Blocker, MAX_DEPTH};
+use crate::edit::has_calls;
 use crate::report::{Force, StraightShape};
 use crate::safety::speculation;
 
@@ -429,7 +430,7 @@ impl Planner<'_> {
                     block = inner_join;
                 }
                 Terminator::Switch { .. } => return Err(Blocker::Switch { block }),
-                Terminator::Ret(values) if !values.is_empty() => {
+                Terminator::Ret(values) if !values.is_empty() || has_calls(cx.func) => {
                     return Err(Blocker::EarlyEnd { block });
                 }
                 Terminator::TailCall(_) => return Err(Blocker::EarlyEnd { block }),

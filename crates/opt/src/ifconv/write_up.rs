@@ -26,6 +26,10 @@ pub(super) fn report(
     });
     let mut kept = Cost::ZERO;
     book_all(ledger, &Assignment::default(), &mut |e| kept += e.cost);
+    // What callees cost is the same in every assignment.
+    let called = ledger.counts.callees(ledger.machine);
+    (total, kept) = (total + called, kept + called);
+    *predicted.entry(None).or_insert(Cost::ZERO) += called;
     let writer = Writer {
         func,
         cx,
