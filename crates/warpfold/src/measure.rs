@@ -167,8 +167,7 @@ pub(crate) fn measure(
         }
     };
     let before_func = optimized.before().func();
-    let before = execute(before_func, true, true)
-        .map_err(|e| lowered.failed(before_func, &e))?;
+    let before = execute(before_func, true, true).map_err(|e| lowered.failed(before_func, &e))?;
     let events = before.events.is_some();
     let threads = launch.total_threads().unwrap_or(u64::MAX);
     let version =

@@ -248,8 +248,8 @@ impl Solver<'_> {
         }
         let mut shape = None;
         if self.func.entry() == Some(b) {
-            let varying = self.options.called
-                || self.func.params.get(k as usize).is_none_or(|p| p.varying);
+            let varying =
+                self.options.called || self.func.params.get(k as usize).is_none_or(|p| p.varying);
             let scope = if varying { Scope::Lane } else { Scope::Grid };
             shape = Some(Shape::uniform(ty, scope));
         }

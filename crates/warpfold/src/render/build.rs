@@ -8,9 +8,9 @@ use warpfold_machine::Machine;
 use warpfold_opt::report::{Counts, Decision, Estimate, Priced, Report, Verdict};
 
 use super::model::{
-    BranchCountersDoc, BranchDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc, Document, EstimateDoc, Figure,
-    LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc,
-    StraightDoc, TrapDoc, VERSION,
+    BranchCountersDoc, BranchDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc, Document,
+    EstimateDoc, Figure, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc,
+    SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
 };
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
@@ -30,7 +30,15 @@ pub fn run(outcome: &Outcome) -> Document {
     let version = |name, func, run: Option<&exec::Outcome>| {
         let lowered = optimized.lowered();
         let functions = (lowered.linked(func), lowered.kernel());
-        run.map(|run| version(name, &functions, run, &optimized.settings().machine, per_block))
+        run.map(|run| {
+            version(
+                name,
+                &functions,
+                run,
+                &optimized.settings().machine,
+                per_block,
+            )
+        })
     };
     Document {
         launch: Some(LaunchDoc {

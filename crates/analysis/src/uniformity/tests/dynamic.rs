@@ -469,7 +469,7 @@ impl Machine<'_> {
                 }
                 Terminator::Ret(_) | Terminator::Trap(_) | Terminator::TailCall(_) => {
                     unreachable!("handled above, and no calls are drawn")
-                },
+                }
             };
             let target = targets[edge];
             let args: Vec<_> = target.args.iter().map(|&a| self.get(a, lane)).collect();
