@@ -9,7 +9,7 @@ use warpfold_ir::{CostClass, CounterClass, TrapCode};
 
 use crate::error::describe;
 use crate::launch::{ExecOptions, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
-use crate::memory::{GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, SHARED_BASE};
+use crate::memory::{FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, SHARED_BASE};
 
 #[cfg(doc)]
 use crate::{Counters, ExecError};
@@ -398,6 +398,10 @@ fn memory_table() -> String {
         [
             place(0, "Nothing: every access traps."),
             place(
+                FUNCTION_BASE,
+                "Addresses of functions, 16 apart; nothing is mapped there either.",
+            ),
+            place(
                 SHARED_BASE,
                 "Shared memory of the block, zero when the block begins.",
             ),
@@ -442,7 +446,11 @@ fn limit_table() -> String {
             limit("threads of a launch", MAX_THREADS),
             limit("warps of a launch", MAX_WARPS),
             limit("bytes of shared memory", MAX_SHARED.into()),
-            limit("bytes of stack slots of a lane", MAX_LOCAL),
+            limit("bytes of stack slots of a lane, all frames", MAX_LOCAL),
+            limit(
+                "frames of a warp, unless told otherwise",
+                options.call_depth.into(),
+            ),
             limit("issues, unless told otherwise", options.step_limit),
             limit("records, unless told otherwise", options.record_limit),
         ],

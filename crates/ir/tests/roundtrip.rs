@@ -59,7 +59,7 @@ fn the_sample_prints_as_it_stands() {
             assert!(func.inst(inst).results.contains(&v));
         }
     }
-    assert_eq!(module.functions[1].name, "a name\twith \"odd\" letters é");
+    assert_eq!(module.functions[2].name, "a name\twith \"odd\" letters é");
 }
 
 #[test]

@@ -137,7 +137,7 @@ impl Subject {
 fn run_options() -> RunOptions {
     RunOptions {
         step_limit: STEP_LIMIT,
-        timeline: false,
+        ..RunOptions::default()
     }
 }
 
@@ -151,11 +151,7 @@ fn fail(check: &'static str, under: String, message: String) -> Failure {
 
 fn under(settings: &Settings) -> String {
     let force = settings.force.map_or("by cost", Force::name);
-    let cleanup = if settings.cleanup {
-        ""
-    } else {
-        ", no clean-up"
-    };
+    let cleanup = if settings.cleanup { "" } else { ", no clean-up" };
     format!("{}, {force}{cleanup}", settings.machine.name)
 }
 
@@ -189,11 +185,7 @@ pub fn check_same(outcome: &Outcome) -> Result<(), Failure> {
             return Err(fail("lanes", under(), format!("{name} did not run")));
         };
         if !run.counters.lanes_add_up() {
-            return Err(fail(
-                "lanes",
-                under(),
-                format!("{name}: {:?}", run.counters),
-            ));
+            return Err(fail("lanes", under(), format!("{name}: {:?}", run.counters)));
         }
         let adds_up = |b: &&BranchCounters| 32 * b.executions != b.lanes + b.lost.total();
         if let Some(b) = run.branches.iter().find(adds_up) {
@@ -251,7 +243,7 @@ pub fn check_exact(plain: &Outcome, cleaned: &Outcome) -> Result<Option<Exact>, 
             );
             return wrong(plain, message);
         }
-        outside = outside - measured;
+        outside -= measured;
     }
     if plain.measured_outside() != Some(outside) {
         return wrong(plain, format!("outside of branches {outside} is left"));

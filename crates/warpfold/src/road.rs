@@ -282,8 +282,8 @@ impl Lowered {
             timeline: run.timeline && record.timeline,
             profile: record.profile,
             events: record.events,
+            call_depth: run.call_depth,
             record_limit: MAX_RECORDS,
-            ..ExecOptions::default()
         };
         warpfold_exec::run_functions(&self.linked(func), self.kernel, launch, &options)
     }

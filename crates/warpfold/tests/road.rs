@@ -359,3 +359,35 @@ block1:
         "{error}"
     );
 }
+
+/// With frames for every call, and with what can be inlined: the same results
+/// and traps.
+#[test]
+fn inlining_changes_no_result() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/calls");
+    let mut inlined = 0;
+    for entry in std::fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "clif") {
+            continue;
+        }
+        let (kernel, launch) = kernel(&path);
+        let lowered = kernel.lowered;
+        let written = lowered.clone().as_written().unwrap();
+        let before = lowered.clean().unwrap();
+        let run = |lowered: &warpfold::Lowered, func| {
+            let outcome = lowered.execute(func, &launch, &RunOptions::default());
+            let outcome = outcome.unwrap_or_else(|e| panic!("{path:?}: {e}"));
+            let mut traps: Vec<_> = outcome.traps.iter().map(|t| (t.thread, t.code)).collect();
+            traps.sort_by_key(|t| t.0);
+            let calls = outcome.counters.class(warpfold::ir::CostClass::Call);
+            (outcome.returns, traps, calls)
+        };
+        let (returns, traps, calls) = run(written.lowered(), written.func());
+        let after = run(before.lowered(), before.func());
+        assert_eq!((returns, traps), (after.0, after.1), "{path:?}");
+        assert!(after.2 <= calls, "{path:?}");
+        inlined += calls - after.2;
+    }
+    assert!(inlined >= 4, "{inlined} calls fewer");
+}
