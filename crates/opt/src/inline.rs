@@ -40,6 +40,9 @@ use crate::log::{CallStep, Inlined, Log};
 pub const MAX_CALLEE: usize = 1_000;
 /// Most instructions, terminators included, that a function grows to.
 pub const MAX_FUNCTION: usize = 20_000;
+/// Most instructions that are copied or looked at on the way, so that thousands of
+/// calls in one function take no time worth speaking of.
+const MAX_WORK: usize = 1 << 20;
 
 /// Runs the pass on `func`, a function of the module that `others` are the
 /// functions of; true if anything changed. Lanes join by `rule`.
@@ -56,7 +59,14 @@ pub fn run(func: &mut Function, others: &[&Function], rule: JoinRule, log: &mut 
     let mut kept: HashSet<Site> = HashSet::new();
     let mut paths: HashMap<Site, Vec<CallStep>> = HashMap::new();
     let mut changed = false;
+    let mut work = 0;
     while let Some((site, callee)) = next(func, &callees, &kept) {
+        // A callee of one block moves no join.
+        let simple = callee.layout.len() == 1 && callee.slots.is_empty();
+        work += if simple { total / 8 } else { total };
+        if work > MAX_WORK {
+            break;
+        }
         if total + size(callee) > MAX_FUNCTION {
             kept.insert(site);
             continue;
@@ -66,21 +76,27 @@ pub fn run(func: &mut Function, others: &[&Function], rule: JoinRule, log: &mut 
             callee: callee.name.clone(),
             site: site.origin(func),
         });
-        let mut made = func.clone();
-        let copy = Copy::new(&mut made, callee, site);
-        if !copy.keeps(func, &made, callee, site, rule) {
-            kept.insert(site);
-            continue;
-        }
+        let copy = if simple {
+            Copy::new(func, callee, site)
+        } else {
+            let mut made = func.clone();
+            let copy = Copy::new(&mut made, callee, site);
+            if !copy.keeps(func, &made, callee, site, rule) {
+                kept.insert(site);
+                continue;
+            }
+            *func = made;
+            copy
+        };
         for &b in &copy.conditional {
-            let source = made.block(b).origin;
+            let source = func.block(b).origin;
             let origin = Origin::new(fresh, source.line);
             fresh = fresh.saturating_add(1);
-            made.block_mut(b).origin = origin;
+            func.block_mut(b).origin = origin;
             log.inlined.push(Inlined {
                 origin,
                 source,
-                opcode: match made.term(b) {
+                opcode: match func.term(b) {
                     Terminator::Switch { .. } => "switch",
                     _ => "br",
                 },
@@ -91,7 +107,6 @@ pub fn run(func: &mut Function, others: &[&Function], rule: JoinRule, log: &mut 
             paths.insert(Site::Inst(i), path.clone());
         }
         total += size(callee);
-        *func = made;
         changed = true;
     }
     if changed {

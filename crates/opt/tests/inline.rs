@@ -292,3 +292,22 @@ fn large_callees_stay() {
     let (f, _) = inlined(&small);
     assert_eq!(calls(&f), 0);
 }
+
+#[test]
+fn thousands_of_calls_end() {
+    for helper in [
+        "    v1 = iadd.i32 v0, v0\n    ret v1\n",
+        "    v1 = icmp.i32 eq v0, v0\n    br v1, block1(v0), block1(v0)\nblock1(v2: i32):\n    ret v2\n",
+    ] {
+        let mut body = String::new();
+        for i in 1..=2_000 {
+            body += &format!("    v{i} = call fn0(v{})\n", i - 1);
+        }
+        let text = format!(
+            "function %f(i32) -> i32 {{\n    fn0 = %g(i32) -> i32\nblock0(v0: i32):\n{body}    \
+             ret v2000\n}}\nfunction %g(i32) -> i32 {{\nblock0(v0: i32):\n{helper}}}\n"
+        );
+        let (f, _) = inlined(&text);
+        assert!(calls(&f) < 2_000);
+    }
+}
