@@ -12,8 +12,8 @@
 
 use std::process::ExitCode;
 
-use warpfold_testkit::checks::Failure;
 use warpfold_testkit::checks::generated::{Drawn, Seen, shrink};
+use warpfold_testkit::checks::Failure;
 
 const USAGE: &str = "usage: soak [--programs N] [--seed S] [--product drawn|full]";
 
@@ -85,9 +85,7 @@ fn main() -> ExitCode {
             break;
         }
         let kind = failure.check;
-        let small = shrink(bytes, &mut |b| {
-            check(b, args.full).is_err_and(|f| f.check == kind)
-        });
+        let small = shrink(bytes, &mut |b| check(b, args.full).is_err_and(|f| f.check == kind));
         let failure = check(&small, args.full).map_or_else(|f| f, |_| failure);
         println!("program {program}: {failure}\nbytes {small:?}");
         println!("{}", Drawn::new(&small).program.text);

@@ -84,8 +84,8 @@ pub enum OracleError {
 /// # Errors
 /// If the text is no CLIF or has no such function.
 pub fn function(text: &str, name: &str) -> Result<clif::Function, OracleError> {
-    let functions =
-        cranelift_reader::parse_functions(text).map_err(|e| OracleError::Clif(e.to_string()))?;
+    let functions = cranelift_reader::parse_functions(text)
+        .map_err(|e| OracleError::Clif(e.to_string()))?;
     functions
         .into_iter()
         .find(|f| f.name.to_string() == format!("%{name}"))
@@ -140,8 +140,7 @@ pub fn run(func: &clif::Function, launch: &Launch, limit: u64) -> Result<Expecte
     if let Some(what) = unsupported(func) {
         return Err(OracleError::Unsupported(what));
     }
-    let threads =
-        u64::from(launch.block[0]) * u64::from(launch.block[1]) * u64::from(launch.block[2]);
+    let threads = u64::from(launch.block[0]) * u64::from(launch.block[1]) * u64::from(launch.block[2]);
     let total = launch.total_threads().unwrap_or(0);
     let mut state = LaneState::new(func, launch);
     let mut lanes = Vec::new();
@@ -410,9 +409,7 @@ pub fn compare(expected: &Expected, run: &Outcome) -> Result<(), Mismatch> {
                 }
             }
             (LaneEnd::Trapped { code, inst }, None) => {
-                return Err(differs(format!(
-                    "traps with {code} at inst{inst}, but not here"
-                )));
+                return Err(differs(format!("traps with {code} at inst{inst}, but not here")));
             }
             (LaneEnd::Returned(_), Some(trap)) => {
                 return Err(differs(format!("returns, but here: {trap}")));

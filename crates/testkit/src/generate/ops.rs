@@ -28,11 +28,7 @@ impl Generator<'_> {
                     "0x1.fffffep62",
                     "+Inf",
                 ]);
-                let op = if ty == Ty::F32 {
-                    "f32const"
-                } else {
-                    "f64const"
-                };
+                let op = if ty == Ty::F32 { "f32const" } else { "f64const" };
                 w.def(ty, op, false, text)
             }
             Ty::I128 => {
@@ -72,15 +68,8 @@ impl Generator<'_> {
     }
 
     pub(super) fn int_type(&mut self) -> Ty {
-        self.bytes.pick(&[
-            Ty::I32,
-            Ty::I32,
-            Ty::I64,
-            Ty::I8,
-            Ty::I16,
-            Ty::I32,
-            Ty::I128,
-        ])
+        self.bytes
+            .pick(&[Ty::I32, Ty::I32, Ty::I64, Ty::I8, Ty::I16, Ty::I32, Ty::I128])
     }
 
     pub(super) fn any_type(&mut self) -> Ty {
@@ -92,15 +81,9 @@ impl Generator<'_> {
         if !v.nan {
             return v;
         }
-        let op = if v.ty == Ty::F32 {
-            "f32const"
-        } else {
-            "f64const"
-        };
+        let op = if v.ty == Ty::F32 { "f32const" } else { "f64const" };
         let zero = self.w.def(v.ty, op, false, "0.0");
-        let is_nan = self
-            .w
-            .def(Ty::I8, "fcmp", false, &format!("uno {}", list(&[v, v])));
+        let is_nan = self.w.def(Ty::I8, "fcmp", false, &format!("uno {}", list(&[v, v])));
         self.w.ins(v.ty, "select", &[is_nan, zero, v])
     }
 
@@ -121,14 +104,8 @@ impl Generator<'_> {
     fn int_operation(&mut self) {
         let ty = self.int_type();
         if self.bytes.chance(60) {
-            let ops = [
-                "ineg", "bnot", "iabs", "popcnt", "clz", "ctz", "cls", "bitrev", "bswap",
-            ];
-            let n = if ty == Ty::I8 {
-                ops.len() - 1
-            } else {
-                ops.len()
-            };
+            let ops = ["ineg", "bnot", "iabs", "popcnt", "clz", "ctz", "cls", "bitrev", "bswap"];
+            let n = if ty == Ty::I8 { ops.len() - 1 } else { ops.len() };
             let op = self.bytes.pick(&ops[..n]);
             let a = self.value(ty);
             self.w.ins(ty, op, &[a]);
@@ -139,11 +116,7 @@ impl Generator<'_> {
             "ushr", "sshr", "rotl", "rotr", "umulhi", "smulhi",
         ];
         // The interpreter has no 256-bit products.
-        let n = if ty == Ty::I128 {
-            ops.len() - 2
-        } else {
-            ops.len()
-        };
+        let n = if ty == Ty::I128 { ops.len() - 2 } else { ops.len() };
         let op = self.bytes.pick(&ops[..n]);
         let a = self.value(ty);
         let by = match op {
@@ -157,21 +130,8 @@ impl Generator<'_> {
     fn float_operation(&mut self) {
         let ty = self.bytes.pick(&[Ty::F32, Ty::F64]);
         let op = self.bytes.pick(&[
-            "fadd",
-            "fsub",
-            "fmul",
-            "fdiv",
-            "fmin",
-            "fmax",
-            "fma",
-            "fcopysign",
-            "sqrt",
-            "fneg",
-            "fabs",
-            "ceil",
-            "floor",
-            "trunc",
-            "nearest",
+            "fadd", "fsub", "fmul", "fdiv", "fmin", "fmax", "fma", "fcopysign", "sqrt", "fneg",
+            "fabs", "ceil", "floor", "trunc", "nearest",
         ]);
         let count = match op {
             "fma" => 3,
@@ -215,12 +175,7 @@ impl Generator<'_> {
                 }
             }
             2 => {
-                let pairs = [
-                    (Ty::I32, Ty::F32),
-                    (Ty::F32, Ty::I32),
-                    (Ty::I64, Ty::F64),
-                    (Ty::F64, Ty::I64),
-                ];
+                let pairs = [(Ty::I32, Ty::F32), (Ty::F32, Ty::I32), (Ty::I64, Ty::F64), (Ty::F64, Ty::I64)];
                 let (from, to) = self.bytes.pick(&pairs);
                 let v = self.value(from);
                 let v = self.settled(v);
@@ -340,9 +295,7 @@ impl Generator<'_> {
                 "ugt", "uge",
             ]);
             let args = [self.value(ty), self.value(ty)];
-            return self
-                .w
-                .def(Ty::I8, "fcmp", false, &format!("{cc} {}", list(&args)));
+            return self.w.def(Ty::I8, "fcmp", false, &format!("{cc} {}", list(&args)));
         }
         let ty = self.int_type();
         let args = [self.value(ty), self.value(ty)];
@@ -353,15 +306,13 @@ impl Generator<'_> {
         let cc = self.bytes.pick(&[
             "slt", "ult", "eq", "ne", "sge", "uge", "sgt", "ugt", "sle", "ule",
         ]);
-        self.w
-            .def(Ty::I8, "icmp", false, &format!("{cc} {}", list(args)))
+        self.w.def(Ty::I8, "icmp", false, &format!("{cc} {}", list(args)))
     }
 
     /// `icmp CC a, n`.
     pub(super) fn icmp_with(&mut self, cc: &str, a: Val, n: i64) -> Val {
         let n = self.int(a.ty, n);
-        self.w
-            .def(Ty::I8, "icmp", false, &format!("{cc} {}", list(&[a, n])))
+        self.w.def(Ty::I8, "icmp", false, &format!("{cc} {}", list(&[a, n])))
     }
 
     /// A condition for a branch: any integer. Some split every warp, some none.
@@ -509,19 +460,16 @@ impl Generator<'_> {
             match self.bytes.below(4) {
                 0 => {
                     let (op, _) = self.bytes.pick(&narrow);
-                    self.w
-                        .def(Ty::I32, op, true, &format!("{flags} v{}+{offset}", at.id));
+                    self.w.def(Ty::I32, op, true, &format!("{flags} v{}+{offset}", at.id));
                 }
                 1 => {
                     let op = self.bytes.pick(&["uload32", "sload32"]);
                     // The one opcode of the family whose result is always i64.
-                    self.w
-                        .def(Ty::I64, op, false, &format!("{flags} v{}+{offset}", at.id));
+                    self.w.def(Ty::I64, op, false, &format!("{flags} v{}+{offset}", at.id));
                 }
                 _ => {
                     let ty = self.bytes.pick(&[Ty::I32, Ty::I64, Ty::I8, Ty::I16]);
-                    self.w
-                        .def(ty, "load", true, &format!("{flags} v{}+{offset}", at.id));
+                    self.w.def(ty, "load", true, &format!("{flags} v{}+{offset}", at.id));
                 }
             }
             self.w.coverage.shape("load-own");
@@ -543,8 +491,7 @@ impl Generator<'_> {
         };
         // 16 bytes lie in the first or the second half.
         let offset = if ty == Ty::I128 { offset & 16 } else { offset };
-        self.w
-            .act(op, &format!("{flags} v{}, v{}+{offset}", v.id, at.id));
+        self.w.act(op, &format!("{flags} v{}, v{}+{offset}", v.id, at.id));
     }
 
     /// Stores a value in one of the lane's own places, so that it is not dead.
@@ -574,12 +521,10 @@ impl Generator<'_> {
         match self.bytes.below(2) {
             0 => {
                 let v = self.value(Ty::I32);
-                self.w
-                    .act("store", &format!("notrap aligned v{}, v{}", v.id, at.id));
+                self.w.act("store", &format!("notrap aligned v{}, v{}", v.id, at.id));
             }
             _ => {
-                self.w
-                    .def(Ty::I32, "load", true, &format!("notrap aligned v{}", at.id));
+                self.w.def(Ty::I32, "load", true, &format!("notrap aligned v{}", at.id));
             }
         }
     }
@@ -720,16 +665,14 @@ impl Generator<'_> {
         let tid = self.tid;
         let own = self.address(base, tid, 4);
         let v = self.value(Ty::I32);
-        self.w
-            .act("store", &format!("aligned v{}, v{}", v.id, own.id));
+        self.w.act("store", &format!("aligned v{}, v{}", v.id, own.id));
         self.w.call("barrier", &[], None);
         let one = self.int(Ty::I32, 1);
         let next = self.w.ins(Ty::I32, "iadd", &[tid, one]);
         let threads = self.int(Ty::I32, i64::from(self.threads));
         let next = self.w.ins(Ty::I32, "urem", &[next, threads]);
         let at = self.address(base, next, 4);
-        self.w
-            .def(Ty::I32, "load", true, &format!("aligned v{}", at.id));
+        self.w.def(Ty::I32, "load", true, &format!("aligned v{}", at.id));
         self.w.call("barrier", &[], None);
     }
 }

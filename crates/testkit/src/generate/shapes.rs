@@ -214,9 +214,7 @@ impl Generator<'_> {
         };
         let types = self.join_types();
         let straight = self.values(&types);
-        let sides: Vec<Blk> = (0..1 + self.bytes.below(4))
-            .map(|_| self.w.block(&[]))
-            .collect();
+        let sides: Vec<Blk> = (0..1 + self.bytes.below(4)).map(|_| self.w.block(&[])).collect();
         let join = self.w.block(&types);
         let entries = 1 + self.bytes.below(6);
         let mut used = Vec::new();
@@ -295,12 +293,7 @@ impl Generator<'_> {
         if bottom {
             self.w.coverage.shape("loop-bottom");
         } else {
-            let goes_on = self.w.def(
-                Ty::I8,
-                "icmp",
-                false,
-                &format!("ult v{}, v{}", i.id, trips.id),
-            );
+            let goes_on = self.w.def(Ty::I8, "icmp", false, &format!("ult v{}, v{}", i.id, trips.id));
             let body = self.w.block(&[]);
             self.w.brif(goes_on, (body, &[]), (exit, &[a, b]));
             self.w.open(body);
@@ -430,12 +423,8 @@ impl Generator<'_> {
         self.w.open(side);
         self.depth += 1;
         let at = self.address(self.inputs.table, index, 8);
-        let flags = self
-            .bytes
-            .pick(&["notrap aligned readonly", "aligned", "notrap aligned"]);
-        let v = self
-            .w
-            .def(Ty::I64, "load", true, &format!("{flags} v{}", at.id));
+        let flags = self.bytes.pick(&["notrap aligned readonly", "aligned", "notrap aligned"]);
+        let v = self.w.def(Ty::I64, "load", true, &format!("{flags} v{}", at.id));
         self.statements(0..=1);
         self.depth -= 1;
         self.w.jump(join, &[v]);
