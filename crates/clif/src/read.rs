@@ -13,7 +13,7 @@ use target_lexicon::Triple;
 
 use crate::error::ClifError;
 use crate::lex::Place;
-use crate::lower::{self, Lines, Lowered, ReadOptions};
+use crate::lower::{self, Known, Lines, Lowered, ReadOptions};
 use crate::scan::{Chunk, scan};
 
 /// The target of a 64-bit machine with no system around it, for
@@ -48,7 +48,7 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
 ///
 /// Lines before the first function may be comments and the `test`, `set`,
 /// `target` and `feature` lines of Cranelift's filetests; these are not looked
-/// at. Function names must be distinct.
+/// at. Function names must be distinct; the functions may call each other.
 ///
 /// # Errors
 /// Everything that is wrong with the text, in order of place.
@@ -61,8 +61,22 @@ pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifErro
     }
     let mut lowered: Vec<Lowered> = Vec::new();
     let mut names: HashMap<String, u32> = HashMap::new();
-    for chunk in &scanned.chunks {
-        match read_chunk(chunk, &lines, opts) {
+    let parsed: Vec<_> = scanned
+        .chunks
+        .iter()
+        .map(|chunk| (chunk, parse_chunk(chunk, &lines)))
+        .collect();
+    let functions = parsed.iter().filter_map(|(_, p)| p.as_ref().ok());
+    let known = Known::new(functions.map(|(func, _)| func));
+    for (chunk, parsed) in parsed {
+        let places = TextPlaces {
+            first: chunk.at,
+            lines: &lines,
+        };
+        let result = parsed.map_err(|error| vec![error]).and_then(|(func, map)| {
+            lower::lower_at(&func, opts, &TextLines { places, map: &map }, &known)
+        });
+        match result {
             Ok(l) => {
                 if let Some(first) = names.insert(l.func.name.clone(), l.line) {
                     let message = format!("the name is taken by the function on line {first}");
@@ -81,13 +95,12 @@ pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifErro
     }
 }
 
-fn read_chunk(
+fn parse_chunk(
     chunk: &Chunk<'_>,
     lines: &[&str],
-    opts: &ReadOptions,
-) -> Result<Lowered, Vec<ClifError>> {
+) -> Result<(clif::Function, SourceMap), ClifError> {
     if let Some((place, message)) = &chunk.error {
-        return Err(vec![located(*place, chunk.name, message.clone())]);
+        return Err(located(*place, chunk.name, message.clone()));
     }
     let places = TextPlaces {
         first: chunk.at,
@@ -95,20 +108,13 @@ fn read_chunk(
     };
     let file = parse_test(chunk.text, ParseOptions::default()).map_err(|e| {
         let place = places.of_line(e.location.line_number, None);
-        vec![located(place, chunk.name, e.message)]
+        located(place, chunk.name, e.message)
     })?;
-    let Some((func, details)) = file.functions.into_iter().next() else {
-        // The chunk begins with `function`, so the reader finds one or fails.
-        return Err(vec![located(chunk.at, chunk.name, "no function".into())]);
-    };
-    lower::lower_at(
-        &func,
-        opts,
-        &TextLines {
-            places,
-            map: &details.map,
-        },
-    )
+    // The chunk begins with `function`, so the reader finds one or fails.
+    let first = file.functions.into_iter().next();
+    let (func, details) =
+        first.ok_or_else(|| located(chunk.at, chunk.name, "no function".into()))?;
+    Ok((func, details.map))
 }
 
 fn located(place: Place, function: &str, message: String) -> ClifError {

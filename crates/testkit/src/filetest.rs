@@ -168,6 +168,7 @@ impl Registry {
         registry.register(commands::Verify);
         registry.register(commands::Lower);
         registry.register(commands::Uniformity);
+        registry.register(commands::Inline);
         registry.register(commands::Exec);
         registry
     }
