@@ -16,9 +16,9 @@ pub enum Token<'a> {
     Word(&'a str),
     /// The same after a `%`, which is left out.
     Name(&'a str),
-    /// `(`, `[` or `{`.
+    /// `(` or `[`.
     Open,
-    /// `)`, `]` or `}`.
+    /// `)` or `]`.
     Close,
     /// `,`
     Comma,
@@ -105,15 +105,17 @@ impl<'a> Lexer<'a> {
             c => {
                 self.bump();
                 match c {
-                    '(' | '[' | '{' => Token::Open,
-                    ')' | ']' | '}' => Token::Close,
+                    '(' | '[' => Token::Open,
+                    ')' | ']' => Token::Close,
                     ',' => Token::Comma,
                     '0'..='9' => {
                         // A number runs on over letters: `0x1f`, `1.0e5`.
                         self.bump_while(|c| word(c) || c == '.');
                         Token::Other
                     }
-                    '+' | '-' | '.' | '<' | '>' | ':' | '=' | '!' | '*' | '#' | '@' => Token::Other,
+                    '{' | '}' | '+' | '-' | '.' | '<' | '>' | ':' | '=' | '!' | '*' | '#' | '@' => {
+                        Token::Other
+                    }
                     c => Token::Bad(c),
                 }
             }

@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use target_lexicon::Triple;
 
 use crate::error::ClifError;
-use crate::lex::Place;
+use crate::lex::{Lexer, Place, Token};
 use crate::lower::{self, Known, Lines, Lowered, ReadOptions};
 use crate::scan::{Chunk, scan};
 
@@ -25,6 +25,10 @@ pub(crate) fn default_triple() -> Triple {
     }
 }
 
+/// A byte order mark, with which some editors begin a file. It is no part of
+/// the text and takes no column.
+const BOM: &str = "\u{feff}";
+
 /// Checks that `bytes` are text.
 ///
 /// # Errors
@@ -32,6 +36,7 @@ pub(crate) fn default_triple() -> Triple {
 pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
     std::str::from_utf8(bytes).map_err(|e| {
         let good = &bytes[..e.valid_up_to()];
+        let good = good.strip_prefix(BOM.as_bytes()).unwrap_or(good);
         let line_start = good.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
         let characters = String::from_utf8_lossy(&good[line_start..]).chars().count();
         let lines = good.iter().filter(|&&b| b == b'\n').count();
@@ -48,11 +53,13 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
 ///
 /// Lines before the first function may be comments and the `test`, `set`,
 /// `target` and `feature` lines of Cranelift's filetests; these are not looked
-/// at. Function names must be distinct; the functions may call each other.
+/// at, and neither is a byte order mark. Function names must be distinct; the
+/// functions may call each other.
 ///
 /// # Errors
 /// Everything that is wrong with the text, in order of place.
 pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifError>> {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
     let scanned = scan(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut errors = Vec::new();
@@ -73,9 +80,19 @@ pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifErro
             first: chunk.at,
             lines: &lines,
         };
-        let result = parsed.map_err(|error| vec![error]).and_then(|(func, map)| {
-            lower::lower_at(&func, opts, &TextLines { places, map: &map }, &known)
-        });
+        let result = match parsed {
+            Ok((func, map)) => {
+                lower::lower_at(&func, opts, &TextLines { places, map: &map }, &known)
+            }
+            Err(error) => {
+                let mut all = vec![error];
+                if let Some((func, map)) = parse_preamble(chunk) {
+                    let lines = TextLines { places, map: &map };
+                    all.extend(lower::check_declarations(&func, opts, &lines, &known));
+                }
+                Err(all)
+            }
+        };
         match result {
             Ok(l) => {
                 if let Some(first) = names.insert(l.func.name.clone(), l.line) {
@@ -115,6 +132,26 @@ fn parse_chunk(
     let (func, details) =
         first.ok_or_else(|| located(chunk.at, chunk.name, "no function".into()))?;
     Ok((func, details.map))
+}
+
+/// What stands before a function's first block, for what it declares. A call
+/// whose results are not those declared is an error of the reader, which would
+/// hide a wrong declaration.
+fn parse_preamble(chunk: &Chunk<'_>) -> Option<(clif::Function, SourceMap)> {
+    if chunk.error.is_some() {
+        return None;
+    }
+    let mut lexer = Lexer::new(chunk.text);
+    let end = loop {
+        match lexer.next()? {
+            (Token::Word(word), _, start) if word.starts_with("block") => break start,
+            _ => {}
+        }
+    };
+    let text = format!("{}}}", &chunk.text[..end]);
+    let file = parse_test(&text, ParseOptions::default()).ok()?;
+    let (func, details) = file.functions.into_iter().next()?;
+    Some((func, details.map))
 }
 
 fn located(place: Place, function: &str, message: String) -> ClifError {
@@ -178,10 +215,30 @@ struct TextLines<'a> {
     map: &'a SourceMap,
 }
 
+impl TextLines<'_> {
+    /// Where an imported function is declared. The reader notes the place of
+    /// the token after the declaration, often some lines further.
+    fn declaration(&self, callee: clif::FuncRef) -> Place {
+        let Some(location) = self.map.location(callee.into()) else {
+            return self.places.first;
+        };
+        let word = callee.to_string();
+        let declares = |&line: &usize| {
+            let line = line - 1 + self.places.first.line as usize;
+            let text = self.places.lines.get(line - 1).copied().unwrap_or_default();
+            find_word(text.split(';').next().unwrap_or_default(), &word).is_some()
+        };
+        let line = (1..=location.line_number).rev().find(declares);
+        self.places
+            .of_line(line.unwrap_or(location.line_number), Some(&word))
+    }
+}
+
 impl Lines for TextLines<'_> {
     fn place(&self, entity: AnyEntity, word: Option<&str>) -> (u32, u32) {
         let place = match entity {
             AnyEntity::Function => self.places.first,
+            AnyEntity::FuncRef(callee) => self.declaration(callee),
             _ => match self.map.location(entity) {
                 Some(location) => self.places.of_line(location.line_number, word),
                 None => self.places.first,

@@ -11,8 +11,9 @@
 //! - dynamic vector types, slots and what works on them, which the reader
 //!   makes assertions about, and constants of vectors, whose length it asserts;
 //! - exceptional calls, whose signatures the reader does not look up;
-//! - more than [`MAX_LIST`] commas in one pair of parentheses (blocks with
-//!   more than 65,535 parameters fail an assertion);
+//! - more than [`MAX_LIST`] commas in one pair of parentheses or brackets, or
+//!   in a list without any, as results are (more than 65,535 parameters of a
+//!   block or results of a call fail an assertion);
 //! - more than [`MAX_FLAGS`] kinds of memory flags in a function (the reader
 //!   unwraps a 16-bit index).
 //!
@@ -30,6 +31,10 @@ pub const MAX_BLOCK: u32 = 99_999;
 pub const MAX_LIST: u32 = 60_000;
 /// The most kinds of memory flags in one function.
 pub const MAX_FLAGS: usize = 60_000;
+
+/// What can follow a type in a signature's list of results (the reader's
+/// `parse_abi_param`).
+const TYPE_WORDS: [&str; 6] = ["uext", "sext", "normal", "sarg", "sret", "vmctx"];
 
 /// One function's part of the text.
 #[derive(Debug)]
@@ -134,7 +139,13 @@ fn describe(c: char) -> String {
 /// What has been seen of the current function.
 #[derive(Default)]
 struct Checker<'a> {
+    /// The commas so far of the lists in parentheses and brackets that are open.
     commas: Vec<u32>,
+    /// Those of the list outside of them. It goes on in the next line only
+    /// around a comma, or with a word that belongs to a type.
+    bare: u32,
+    after_comma: bool,
+    after_line: bool,
     flags: BTreeSet<Vec<&'a str>>,
     /// The words after a memory opcode, up to its first value.
     current: Option<Vec<&'a str>>,
@@ -142,17 +153,31 @@ struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     fn check(&mut self, token: Token<'a>) -> Option<String> {
+        if token == Token::NewLine {
+            self.after_line = true;
+        } else {
+            let goes_on = self.after_comma
+                || match token {
+                    Token::Comma | Token::Open => true,
+                    Token::Word(word) => TYPE_WORDS.contains(&word),
+                    _ => false,
+                };
+            if self.after_line && !goes_on && self.commas.is_empty() {
+                self.bare = 0;
+            }
+            self.after_line = false;
+            self.after_comma = token == Token::Comma;
+        }
         match token {
             Token::Open => self.commas.push(0),
             Token::Close => {
                 self.commas.pop();
             }
             Token::Comma => {
-                if let Some(n) = self.commas.last_mut() {
-                    *n += 1;
-                    if *n >= MAX_LIST {
-                        return Some(format!("a list of more than {MAX_LIST} items"));
-                    }
+                let n = self.commas.last_mut().unwrap_or(&mut self.bare);
+                *n += 1;
+                if *n >= MAX_LIST {
+                    return Some(format!("a list of more than {MAX_LIST} items"));
                 }
             }
             Token::Bad(c) => return Some(format!("{} is no part of CLIF", describe(c))),
@@ -303,11 +328,20 @@ mod tests {
                 .contains("unwinding")
         );
         assert_eq!(at("v1 = $").2, "the character '$' is no part of CLIF");
-        let many = "v0, ".repeat(60_001);
-        assert_eq!(
-            at(&format!("jump block0({many})")).2,
-            "a list of more than 60000 items"
-        );
+        let many = |item: &str| item.repeat(60_001);
+        for list in [
+            format!("jump block0({})", many("v0, ")),
+            format!("jump block0({})", many("v0,\n")),
+            format!("br_table v0, block1, [{}]", many("block1, ")),
+            format!("{}v0 = call fn0()", many("v1, ")),
+            format!("{}v0 = call fn0()", many("v1\n,")),
+            format!("sig0 = () -> {}i32", many("i32\nsext, ")),
+            format!("sig0 = () -> {}i32", many("i32\nsarg\n(\n4\n)\n, ")),
+            format!("return {}v0", many("v1, ; and so on\n\n")),
+        ] {
+            let shown = &list[..20];
+            assert_eq!(at(&list).2, "a list of more than 60000 items", "{shown}");
+        }
     }
 
     #[test]

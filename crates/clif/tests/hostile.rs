@@ -176,6 +176,40 @@ fn what_cranelift_does_not_survive() {
     }
 }
 
+/// A byte order mark is skipped, and the first line's columns do not count it.
+#[test]
+fn byte_order_mark() {
+    common::good(&format!("\u{feff}{KERNEL}"));
+    assert_eq!(
+        common::bad("\u{feff}fn main() {}"),
+        common::bad("fn main() {}")
+    );
+    assert_eq!(common::bad("\u{feff}"), ["1:1: the input is empty"]);
+    let text = "function %f() { block0: v0 = debugtrap }";
+    assert_eq!(common::bad(&format!("\u{feff}{text}")), common::bad(text));
+    assert_eq!(
+        text_of(b"\xef\xbb\xbfab\xff").expect_err("no text").column,
+        3
+    );
+    let inside = "function %f() {\nblock0:\n    \u{feff}return\n}";
+    assert_eq!(
+        common::bad(inside),
+        ["3:5: %f: the character U+FEFF is no part of CLIF"]
+    );
+}
+
+/// The commas of all instructions together are no list.
+#[test]
+fn a_long_block() {
+    let mut text = String::from("function %f(i32) -> i32 {\nblock0(v0: i32):\n");
+    for i in 0..70_000 {
+        text += &format!("    v{} = iadd v{i}, v0\n", i + 1);
+    }
+    text += "    return v70000\n}\n";
+    let lowered = common::good(&text);
+    assert_eq!(lowered[0].func.laid_out_insts().count(), 70_000);
+}
+
 /// Large inputs take linear time: a chain of blocks laid out backwards, each
 /// passing a truth value on to the one before it.
 #[test]

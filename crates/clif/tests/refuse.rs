@@ -195,6 +195,75 @@ block0(v0: i64, v1: i32):
     );
 }
 
+/// A wrong declaration is named where it stands when Cranelift, which does not
+/// know the intrinsics, complains of the types that follow from it.
+#[test]
+fn declarations_before_their_consequences() {
+    let kernel = |declared: &str, call: &str| {
+        bad(&format!(
+            "function %f(i32) -> i32 {{\n    {declared}\nblock0(v0: i32):\n    {call}\n    \
+             v2 = iadd v0, v1\n    return v2\n}}\nfunction %own(i64) -> i32 {{\n\
+             block0(v0: i64):\n    v1 = ireduce.i32 v0\n    return v1\n}}"
+        ))
+    };
+    assert_eq!(
+        kernel("fn0 = %tid_x() -> i64", "v1 = call fn0()"),
+        [
+            "2:5: %f: %tid_x is declared as () -> i64; its signature is () -> i32",
+            "5:5: %f: v2 = iadd.i32 v0, v1: arg 1 (v1) has type i64, expected i32",
+        ]
+    );
+    assert_eq!(
+        kernel("fn0 = %tid_x(i32)", "v1 = call fn0(v0)"),
+        [
+            "2:5: %f: %tid_x is declared as (i32); its signature is () -> i32",
+            "5:5: %f: instruction produces 0 result values, 1 given",
+        ]
+    );
+    assert_eq!(
+        kernel("fn0 = %tid_x(i32) -> i32", "v1 = call fn0()"),
+        [
+            "2:5: %f: %tid_x is declared as (i32) -> i32; its signature is () -> i32",
+            "4:5: %f: v1 = call fn0(): mismatched argument count for `v1 = call fn0()`: got 0, expected 1",
+        ]
+    );
+    assert_eq!(
+        kernel("fn0 = %own(i32) -> i64", "v1 = call fn0(v0)"),
+        [
+            "2:5: %f: %own is declared as (i32) -> i64; its signature is (i64) -> i32",
+            "5:5: %f: v2 = iadd.i32 v0, v1: arg 1 (v1) has type i64, expected i32",
+        ]
+    );
+    // A good declaration is not named.
+    assert_eq!(
+        kernel("fn0 = %tid_x() -> i32", "v1 = call fn0(v0)"),
+        [
+            "4:5: %f: v1 = call fn0(v0): mismatched argument count for `v1 = call fn0(v0)`: got 1, expected 0"
+        ]
+    );
+    let lines = kernel(
+        "fn1 = %tid_y()   fn0 = %tid_x() -> i64\n\n ; fn0",
+        "v1 = call fn0()",
+    );
+    assert!(lines[0].starts_with("2:5: %f: %tid_y is declared as ();"));
+    assert!(lines[1].starts_with("2:22: %f: %tid_x is declared as () -> i64;"));
+}
+
+/// Cranelift's verifier would print its sets of types, 800 characters of them.
+#[test]
+fn type_errors_are_readable() {
+    assert_eq!(
+        errors(
+            "i64 f32",
+            "v2 = uextend.i64 v0; v3 = bnot v1; v4 = fpromote.f64 v0"
+        ),
+        [
+            "3:5: %f: v2 = uextend.i64 v0: arg 0 (v0) has type i64, which the instruction does not take",
+            "5:5: %f: v4 = fpromote.f64 v0: arg 0 (v0) has type i64, which the instruction does not take",
+        ]
+    );
+}
+
 /// Blocks that cannot be reached are dropped with what stands in them.
 #[test]
 fn unreachable_code_is_not_looked_at() {

@@ -51,6 +51,46 @@ pub fn check(
     check.errors
 }
 
+/// The declarations of intrinsics and of functions of the file whose types are
+/// not those of what they name. Takes no verified function: the wrong types
+/// make the verifier, or the reader, complain of the calls and their results.
+pub fn declarations(source: &Source<'_>, pointer: clif::Type) -> Vec<ClifError> {
+    let callees = source.func.dfg.ext_funcs.keys();
+    let wrong = callees.filter_map(|callee| {
+        let message = mismatch(source, pointer, callee)?;
+        Some(source.error(callee.into(), None, message))
+    });
+    wrong.collect()
+}
+
+/// What is wrong with the types of a declaration, if what it names is known.
+fn mismatch(source: &Source<'_>, pointer: clif::Type, callee: clif::FuncRef) -> Option<String> {
+    let dfg = &source.func.dfg;
+    let name = callee_name(source.func, callee)?;
+    let signature = dfg.signatures.get(dfg.ext_funcs[callee].signature)?;
+    let shown = shown_name(source.func, callee);
+    let intrinsic = shown.strip_prefix('%').and_then(Intrinsic::find);
+    let expected = match (intrinsic, source.known.get(&name)) {
+        (Some(intrinsic), None) if !intrinsic.accepts(signature, pointer) => {
+            intrinsic.signature(pointer)
+        }
+        (None, Some(own)) if !same_types(signature, own) => types_of(own),
+        _ => return None,
+    };
+    Some(format!(
+        "{shown} is declared as {}; its signature is {expected}",
+        types_of(signature)
+    ))
+}
+
+/// A callee's name as it is written.
+fn shown_name(func: &clif::Function, callee: clif::FuncRef) -> String {
+    match &func.dfg.ext_funcs[callee].name {
+        clif::ExternalName::TestCase(name) => format!("%{}", String::from_utf8_lossy(name.raw())),
+        other => other.display(Some(&func.params)).to_string(),
+    }
+}
+
 struct Check<'a> {
     source: &'a Source<'a>,
     pointer: clif::Type,
@@ -158,14 +198,7 @@ impl Check<'_> {
     /// A callee of `op`, which calls it or takes its address.
     fn call(&mut self, op: Opcode, callee: clif::FuncRef) -> Result<(), String> {
         let func = self.source.func;
-        let data = &func.dfg.ext_funcs[callee];
-        let signature = &func.dfg.signatures[data.signature];
-        let shown = match &data.name {
-            clif::ExternalName::TestCase(name) => {
-                format!("%{}", String::from_utf8_lossy(name.raw()))
-            }
-            other => other.display(Some(&func.params)).to_string(),
-        };
+        let shown = shown_name(func, callee);
         let own = callee_name(func, callee).and_then(|name| self.source.known.get(&name));
         let intrinsic = shown.strip_prefix('%').and_then(Intrinsic::find);
         match (intrinsic, own) {
@@ -175,25 +208,11 @@ impl Check<'_> {
             (Some(_), None) if op != Opcode::Call => {
                 Err(format!("`{op}` of {shown}: an intrinsic is only called"))
             }
-            (Some(intrinsic), None) => {
-                if intrinsic.accepts(signature, self.pointer) || !self.reported.insert(callee) {
-                    return Ok(());
+            (Some(_), None) | (None, Some(_)) => {
+                match mismatch(self.source, self.pointer, callee) {
+                    Some(message) if self.reported.insert(callee) => Err(message),
+                    _ => Ok(()),
                 }
-                Err(format!(
-                    "{shown} is declared as {}; its signature is {}",
-                    types_of(signature),
-                    intrinsic.signature(self.pointer)
-                ))
-            }
-            (None, Some(own)) => {
-                if same_types(signature, own) || !self.reported.insert(callee) {
-                    return Ok(());
-                }
-                Err(format!(
-                    "{shown} is declared as {}; its signature is {}",
-                    types_of(signature),
-                    types_of(own)
-                ))
             }
             (None, None) => {
                 let names: Vec<_> = match shown.strip_prefix('%') {

@@ -151,6 +151,19 @@ pub fn lower_all(
     }
 }
 
+/// What is wrong with the declarations of a function of which no more than
+/// these could be read.
+pub(crate) fn check_declarations(
+    func: &clif::Function,
+    opts: &ReadOptions,
+    lines: &dyn Lines,
+    known: &Known,
+) -> Vec<ClifError> {
+    let source = Source::new(func, lines, known);
+    opts.pointer()
+        .map_or(Vec::new(), |pointer| check::declarations(&source, pointer))
+}
+
 pub(crate) fn lower_at(
     func: &clif::Function,
     opts: &ReadOptions,
@@ -163,7 +176,11 @@ pub(crate) fn lower_at(
         .map_err(|message| vec![source.error(AnyEntity::Function, None, message)])?;
     source.whole().map_err(|error| vec![error])?;
     let flags = settings::Flags::new(settings::builder());
-    verify_function(func, &flags).map_err(|errors| source.verifier_errors(&errors.0))?;
+    verify_function(func, &flags).map_err(|errors| {
+        let mut all = check::declarations(&source, pointer);
+        all.extend(source.verifier_errors(&errors.0));
+        all
+    })?;
     let cfg = ControlFlowGraph::with_function(func);
     let domtree = DominatorTree::with_function(func, &cfg);
     let blocks: Vec<clif::Block> = func

@@ -109,11 +109,12 @@ impl<'a> Source<'a> {
                 {
                     return self.inst_error(inst, message);
                 }
+                let why = without_type_set(&e.message);
                 let message = match (&e.context, e.location) {
-                    (Some(context), _) => format!("{}: {}", without_comment(context), e.message),
-                    (None, AnyEntity::Function) => e.message.clone(),
-                    (None, AnyEntity::Inst(inst)) => format!("{}: {}", self.text(inst), e.message),
-                    (None, place) => format!("{place}: {}", e.message),
+                    (Some(context), _) => format!("{}: {why}", without_comment(context)),
+                    (None, AnyEntity::Function) => why,
+                    (None, AnyEntity::Inst(inst)) => format!("{}: {why}", self.text(inst)),
+                    (None, place) => format!("{place}: {why}"),
                 };
                 self.error(e.location, None, message)
             })
@@ -178,6 +179,19 @@ fn without_comment(text: &str) -> &str {
     text[..end].trim_end()
 }
 
+/// A message of Cranelift's verifier without the dump of a type set, a page of
+/// bit sets, that ends some of them.
+fn without_type_set(message: &str) -> String {
+    if let Some((arg, _)) = message.split_once(" failed to satisfy type set") {
+        let arg = arg.replacen(" with type ", " has type ", 1);
+        format!("{arg}, which the instruction does not take")
+    } else if let Some((what, _)) = message.split_once(" (allowed set is") {
+        format!("{what}, which it does not take")
+    } else {
+        message.to_string()
+    }
+}
+
 /// The function's name as an IR name.
 pub(super) fn name_of(name: &clif::UserFuncName) -> String {
     ir_name(&match name {
@@ -193,4 +207,26 @@ pub(super) fn ir_name(text: &str) -> String {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
     if name.is_empty() { "_".into() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_type_set;
+
+    /// The reader refuses such types itself, so only a function built in memory
+    /// gets the second message.
+    #[test]
+    fn type_sets_are_left_out() {
+        let set = "ValueTypeSet { lanes: ScalarBitSet(1), ints: ScalarBitSet(248) }";
+        let cut = |head: &str, tail: &str| without_type_set(&format!("{head} {set}{tail}"));
+        assert_eq!(
+            cut("arg 1 (v7) with type f32 failed to satisfy type set", ""),
+            "arg 1 (v7) has type f32, which the instruction does not take"
+        );
+        assert_eq!(
+            cut("has an invalid controlling type f32 (allowed set is", ")"),
+            "has an invalid controlling type f32, which it does not take"
+        );
+        assert_eq!(without_type_set("uses itself"), "uses itself");
+    }
 }
