@@ -22,7 +22,13 @@ pub fn source(args: &InputArgs, triple: &Triple) -> Result<Source, Failure> {
     let name = display_name(&args.file);
     let text = text(&args.file)?;
     let syntax = args.syntax.unwrap_or_else(|| Syntax::of_file(name));
-    Ok(Source::parse_for(&text, name, syntax, triple)?)
+    let read = |syntax| Source::parse_for(&text, name, syntax, triple);
+    read(syntax).or_else(|errors| {
+        // No name tells what comes through a pipe, `opt`'s output among it.
+        let piped = args.file == "-" && args.syntax.is_none();
+        let as_ir = piped.then(|| read(Syntax::Wf).ok()).flatten();
+        as_ir.ok_or(errors.into())
+    })
 }
 
 /// What messages call `file`.

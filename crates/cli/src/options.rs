@@ -16,7 +16,7 @@ pub struct InputArgs {
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
 
-    /// What the file holds [default: by its name, CLIF for standard input]
+    /// What the file holds [default: by its name; standard input, by what reads]
     #[arg(long, value_name = "SYNTAX", value_parser = parse_syntax)]
     pub syntax: Option<Syntax>,
 }

@@ -395,3 +395,89 @@ fn every_kernel_runs_the_same() {
         }
     }
 }
+
+/// What `opt` prints is read from a pipe without being told what it is.
+#[test]
+fn converted_code_goes_through_a_pipe() {
+    let converted = warpfold(&["opt", CLAMP]).ok();
+    let piped = warpfold_on(&["exec", "-"], converted.as_bytes()).ok();
+    let told = warpfold_on(&["exec", "--syntax", "wf", "-"], converted.as_bytes()).ok();
+    assert_eq!(piped, told);
+    // Told otherwise, it is taken for that.
+    let ran = warpfold_on(&["exec", "--syntax", "clif", "-"], converted.as_bytes());
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+}
+
+#[test]
+fn seeds_decide_what_is_drawn() {
+    let run = |seed: &str| {
+        let arg = "0=buf:i32:128:random(-100, 200):ro";
+        warpfold(&["exec", "--seed", seed, "--arg", arg, CLAMP]).ok()
+    };
+    assert_eq!(run("1"), run("1"));
+    assert_ne!(run("1"), run("2"));
+}
+
+/// Counts that are assumed make prices of another size than a launch's.
+#[test]
+fn assumed_prices_do_not_stand_beside_measured_ones() {
+    let text = warpfold(&["run", "--no-profile", CLAMP]).ok();
+    assert!(text.contains("measured is the launch\n"), "{text}");
+    let row = text.lines().find(|l| l.starts_with("37: brif")).unwrap();
+    let [.., predicted, measured] = row.split_whitespace().collect::<Vec<_>>()[..] else {
+        panic!("{row}");
+    };
+    assert_eq!((predicted, measured), ("·", "8"));
+}
+
+#[test]
+fn a_branch_priced_with_another_shows_no_cost_of_its_own() {
+    let kernel = "tests/kernels/short_circuit.clif";
+    let text = warpfold(&["run", "--force", "straight", kernel]).ok();
+    let row = text.lines().find(|l| l.starts_with("49: brif")).unwrap();
+    assert!(row.ends_with('·') && !row.contains(" 0 "), "{row}");
+    let why = "`straight` had no effect: block1 is entered from several places";
+    assert!(text.contains(&format!("\n44: brif  {why}\n")), "{text}");
+}
+
+/// Straight code that is cheaper at any overhead has no break-even.
+#[test]
+fn a_break_even_that_cannot_be_is_null() {
+    let doc = json(&["explain", "--format", "json", CLAMP]);
+    assert_eq!(doc["branches"][0]["break_even_b"], Value::Null);
+    let text = warpfold(&["explain", CLAMP]).ok();
+    assert!(text.contains("\n  break-even none, "), "{text}");
+    let parity = "tests/kernels/parity_warp.clif";
+    let doc = json(&["explain", "--format", "json", parity]);
+    assert_eq!(doc["branches"][0]["break_even_b"], 48);
+}
+
+#[test]
+fn machines_as_json() {
+    let all = json(&["machines", "--format", "json"]);
+    let list = all["machines"].as_array().unwrap();
+    assert!(list.len() >= 6, "{}", list.len());
+    let one = json(&["machines", "--format", "json", "ampere"]);
+    let [ampere] = one["machines"].as_array().unwrap().as_slice() else {
+        panic!("{one}");
+    };
+    assert!(list.contains(ampere));
+    assert_eq!(ampere["name"], "ampere");
+    assert_eq!(ampere["b_split"], 6);
+    let mut sources = ampere["sources"].as_array().unwrap().iter();
+    let split = sources.find(|s| s["name"] == "branch.split").unwrap();
+    assert_eq!(split["value"], "6");
+    assert!(!split["source"].as_str().unwrap().is_empty());
+}
+
+#[test]
+fn one_lane_and_many_times() {
+    let text = warpfold(&["exec", "--timeline", "--grid", "1", "--block", "1", CLAMP]).ok();
+    assert!(text.contains("   1 lane   1 issue\n"), "{text}");
+    let text = warpfold(&["explain", CLAMP]).ok();
+    assert!(text.contains("overhead 393216 (65536 times) + "), "{text}");
+    let none = "tests/kernels/clamp_branchless.clif";
+    let text = warpfold(&["explain", "--force", "straight", none]).ok();
+    let what = "`straight` had no effect: no branch had a choice";
+    assert!(text.contains(what), "{text}");
+}

@@ -119,7 +119,10 @@ fn every_unsupported_instruction_is_named() {
 #[test]
 fn missing_buffer() {
     let text = "function %f(i64) {\nblock0(v0: i64):\n    v1 = load.i32 v0\n    return\n}\n";
-    not_launched(text, "", "no arguments are given, but %f(i64) takes 1");
+    let what = "no arguments are given, but %f(i64) takes 1; state them in the file, \
+                each in a table `;! [[arg]]`, or with `--arg`";
+    not_launched(text, ":1", what);
+    not_launched(&format!(";! block = 64\n\n{text}"), ":3", what);
     let with_header =
         format!(";! block = 64\n;! [[arg]]\n;! scalar = 1\n;! [[arg]]\n;! scalar = 2\n{text}");
     not_launched(
@@ -151,6 +154,23 @@ fn bad_sizes() {
         ":1:1",
         "4096 threads",
     );
+    // What an option says is not the fault of the file's line.
+    for (options, what) in [
+        (&["--block", "2000"][..], "--block: a block of 2000 threads"),
+        (
+            &["--grid", "5000", "--block", "1024"],
+            "--grid, --block: a grid of 5120000 threads",
+        ),
+        (&["--grid", "70000"], "--grid: a grid of 4480000 threads"),
+        (&["--shared", "99999999"], "--shared: 99999999 bytes"),
+    ] {
+        let args: Vec<&str> = [&["run"], options, &[CLAMP]].concat();
+        let message = warpfold(&args).error(2);
+        assert!(
+            message.starts_with(&format!("{CLAMP}: {what}")),
+            "{message}"
+        );
+    }
     for (option, value, what) in [
         ("--grid", "-1", "negative"),
         ("--block", "0", "must not be 0"),
@@ -234,7 +254,27 @@ fn bad_ir_text() {
     .unwrap();
     let ran = warpfold(&["exec", &bad]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("v1"), "{}", ran.stderr);
+    for line in ran.stderr.lines() {
+        let place = format!("error: {bad}:8: %f is no valid IR as read: `v2 = iadd.i32 v1, v1`");
+        assert!(line.starts_with(&place), "{line}");
+    }
+    // The line is this file's, whatever the origins say; so is a terminator's.
+    for (text, line) in [
+        (
+            "\nfunction %f(i64) {\nblock0(v0: i64):\n    v1 = const.i32 1 @3:99\n    v2 = iadd.i32 v0, v1 @3:99\n    ret @4:100\n}\n",
+            5,
+        ),
+        (
+            "function %f(i64) -> i32 {\nblock0(\n    v0: i64\n):\n\n    ret v0 @4:100\n}\n",
+            6,
+        ),
+        ("\n\nfunction %f() {\n}\n", 3),
+    ] {
+        std::fs::write(&bad, text).unwrap();
+        let message = warpfold(&["exec", &bad]).error(2);
+        let place = format!("{bad}:{line}: %f is no valid IR");
+        assert!(message.starts_with(&place), "{message}");
+    }
 }
 
 #[test]
@@ -258,6 +298,7 @@ fn a_loop_that_takes_too_long() {
             message.contains("step limit of 1000 issues reached"),
             "{message}"
         );
+        assert!(message.contains("`--step-limit`"), "{message}");
     }
     // What does not run ends all the same.
     for command in ["explain", "opt", "uniformity"] {

@@ -487,6 +487,10 @@ fn limit_table() -> String {
                 "frames of a warp, unless told otherwise",
                 options.call_depth.into(),
             ),
+            limit(
+                "values of one width, calls, memory accesses or guards of a function",
+                u16::MAX.into(),
+            ),
             limit("issues, unless told otherwise", options.step_limit),
             limit("records, unless told otherwise", options.record_limit),
         ],

@@ -51,6 +51,6 @@ pub use function::{
 pub use opcode::{
     CostClass, CounterClass, Effects, ImmKind, OpInfo, Opcode, Operand, ResultType, Shape, TypeSet,
 };
-pub use parse::{ParseError, parse_function, parse_module};
+pub use parse::{Lines, ParseError, parse_function, parse_module, parse_module_with_lines};
 pub use types::Type;
 pub use verify::{ModuleErrors, VerifyError, VerifyErrors, verify, verify_module};

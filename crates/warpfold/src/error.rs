@@ -4,12 +4,13 @@
 //! of [`Diagnostic`]s, each with the file and, where it is known, line and
 //! column. Printed as `FILE:LINE:COL: message`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use warpfold_clif::ClifError;
 use warpfold_exec::ExecError;
 use warpfold_ir::verify::Place as IrPlace;
-use warpfold_ir::{Function, ModuleErrors, ParseError, VerifyErrors};
+use warpfold_ir::{Function, Lines, ModuleErrors, ParseError, VerifyErrors};
 use warpfold_machine::MachineError;
 
 use crate::launch::LaunchError;
@@ -149,14 +150,21 @@ pub(crate) fn launch(file: &str, e: LaunchError) -> Errors {
     .into()
 }
 
-/// Verifier errors of `func`, at the lines that its instructions came from.
-/// `stage` says after what.
-pub(crate) fn verify(file: &str, stage: &str, func: &Function, errors: VerifyErrors) -> Errors {
+/// Verifier errors of `func`, at its `lines` if it is as it stands in the file,
+/// else at those that its instructions came from. `stage` says after what.
+pub(crate) fn verify(
+    file: &str,
+    stage: &str,
+    func: &Function,
+    errors: VerifyErrors,
+    lines: Option<&Lines>,
+) -> Errors {
     let mut all: Vec<Diagnostic> = errors
         .errors
         .into_iter()
         .map(|e| {
-            let (place, line) = match e.place {
+            let at = lines.and_then(|l| l.of(e.place));
+            let (place, origin) = match e.place {
                 IrPlace::Function => (String::new(), 0),
                 IrPlace::Block(b) => (format!("{b}: "), block_line(func, b)),
                 IrPlace::Inst(i) => (
@@ -175,7 +183,7 @@ pub(crate) fn verify(file: &str, stage: &str, func: &Function, errors: VerifyErr
                     func.name, e.message
                 )),
             )
-            .at(line, 0)
+            .at(at.unwrap_or(origin), 0)
         })
         .collect();
     if all.is_empty() {
@@ -187,15 +195,18 @@ pub(crate) fn verify(file: &str, stage: &str, func: &Function, errors: VerifyErr
     Errors(all)
 }
 
-/// The same of functions that call each other, by position.
+/// The same of functions that call each other, by position; `lines` by name.
 pub(crate) fn verify_module(
     file: &str,
     stage: &str,
     functions: &[Function],
     errors: ModuleErrors,
+    lines: &BTreeMap<String, Lines>,
 ) -> Errors {
     let all = errors.functions.into_iter().flat_map(|(i, errors)| {
-        let errors = functions.get(i).map(|f| verify(file, stage, f, errors));
+        let errors = functions
+            .get(i)
+            .map(|f| verify(file, stage, f, errors, lines.get(&f.name)));
         errors.map_or(Vec::new(), Errors::into_vec)
     });
     let all: Vec<Diagnostic> = all.collect();
@@ -237,7 +248,12 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         }
         ExecError::Launch(_) | ExecError::RecordLimit { .. } => 0,
     };
-    let mut d = Diagnostic::new(file, one_line(&format!("%{}: {e}", func.name))).at(line, 0);
+    let hint = match e {
+        ExecError::StepLimit { .. } => "; `--step-limit` sets another",
+        _ => "",
+    };
+    let message = one_line(&format!("%{}: {e}{hint}", func.name));
+    let mut d = Diagnostic::new(file, message).at(line, 0);
     if !matches!(e, ExecError::Launch(_)) {
         d.fault = Fault::Run;
     }

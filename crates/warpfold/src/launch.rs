@@ -118,6 +118,10 @@ pub struct LaunchSpec {
     pub seed: Option<u64>,
     /// Arguments, one per parameter.
     pub args: Vec<ArgSpec>,
+    /// The line of the kernel's text, where known.
+    pub(crate) function_line: Option<u32>,
+    /// Which of `grid`, `block` and `shared` an option replaced.
+    replaced: [bool; 3],
     /// Where `function` stands.
     function_at: Option<Place>,
     /// Where the header begins.
@@ -211,6 +215,13 @@ impl LaunchSpec {
         if let Some(name) = &overrides.function {
             self.function = Some(name.clone());
             self.function_at = None;
+        }
+        for (was, is) in self.replaced.iter_mut().zip([
+            overrides.grid.is_some(),
+            overrides.block.is_some(),
+            overrides.shared.is_some(),
+        ]) {
+            *was |= is;
         }
         self.grid = overrides.grid.map(|d| d.0).or(self.grid);
         self.block = overrides.block.map(|d| d.0).or(self.block);

@@ -43,6 +43,11 @@
 //!
 //! The crates behind the stages, for what the road does not offer:
 
+/// The page on embedding, to be tested.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Embedding;
+
 pub use warpfold_analysis as analysis;
 pub use warpfold_clif as clif;
 pub use warpfold_exec as exec;

@@ -20,10 +20,16 @@ pub use style::{Paint, Tone};
 pub use table::{Cell, Table};
 pub use text::render as text;
 pub use uniformity::{annotated, json_uniformity};
+use warpfold_machine::Machine;
 
 /// `doc` as JSON, indented, with a line end.
 pub fn json(doc: &Document) -> String {
     to_json(doc)
+}
+
+/// Machines as JSON: costs in issues, and every number with its source.
+pub fn json_machines<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> String {
+    to_json(&model::MachinesDoc::new(machines))
 }
 
 fn to_json(doc: &impl serde::Serialize) -> String {

@@ -22,7 +22,7 @@ use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
 use warpfold_exec::{ExecOptions, Launch};
-use warpfold_ir::{Function, Module, Origin};
+use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
 
@@ -57,11 +57,13 @@ pub struct Lowered {
 pub(crate) type WithBranches = (Function, Vec<opt::SourceBranch>);
 
 impl Lowered {
+    /// `lines` are of functions whose text is IR, by name.
     pub(crate) fn new(
         file: &str,
         sources: Vec<WithBranches>,
         kernel: usize,
         options: Options,
+        lines: &BTreeMap<String, Lines>,
     ) -> Result<Self, Errors> {
         let opcodes = sources.iter().flat_map(|(func, branches)| {
             let key = |b: &opt::SourceBranch| ((func.name.clone(), b.origin), b.opcode);
@@ -73,7 +75,7 @@ impl Lowered {
         let (functions, kernel) = reached(functions, kernel);
         let module = Module { functions };
         warpfold_ir::verify_module(&module)
-            .map_err(|e| error::verify_module(file, "as read", &module.functions, e))?;
+            .map_err(|e| error::verify_module(file, "as read", &module.functions, e, lines))?;
         let functions = module.functions;
         let name = &functions[kernel].name;
         let mut callees = functions.iter().flat_map(|f| f.callees.values());
@@ -105,7 +107,7 @@ impl Lowered {
         for (i, param) in func.params.iter_mut().enumerate() {
             param.varying |= varying.contains(&i);
         }
-        Self::new(file, vec![(func, branches)], 0, options)
+        Self::new(file, vec![(func, branches)], 0, options, &BTreeMap::new())
     }
 
     /// Takes a function of the SIMT IR that calls nobody but itself. Branches
@@ -114,7 +116,8 @@ impl Lowered {
     /// # Errors
     /// What the verifier finds.
     pub fn from_ir(func: Function, options: Options) -> Result<Self, Errors> {
-        Self::new("<ir>", vec![with_branches(func)], 0, options)
+        let sources = vec![with_branches(func)];
+        Self::new("<ir>", sources, 0, options, &BTreeMap::new())
     }
 
     /// Takes the function called `kernel` of a module, with those that it
@@ -129,7 +132,7 @@ impl Lowered {
             return Err(Diagnostic::new(file, message).into());
         };
         let sources = module.functions.into_iter().map(with_branches);
-        Self::new(file, sources.collect(), index, options)
+        Self::new(file, sources.collect(), index, options, &BTreeMap::new())
     }
 
     /// The file's name in messages.
@@ -254,7 +257,8 @@ impl Lowered {
 
     fn verify(&self, func: &Function, stage: &str) -> Result<(), Errors> {
         if self.options.verify_each || cfg!(debug_assertions) {
-            warpfold_ir::verify(func).map_err(|e| error::verify(&self.file, stage, func, e))?;
+            warpfold_ir::verify(func)
+                .map_err(|e| error::verify(&self.file, stage, func, e, None))?;
         }
         Ok(())
     }

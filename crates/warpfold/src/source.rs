@@ -1,16 +1,17 @@
 //! The beginning of the road: a file with kernels and a launch.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use warpfold_analysis::uniformity::LaunchShape;
 use warpfold_clif::Triple;
 use warpfold_exec::Launch;
-use warpfold_ir::{Function, Origin, Terminator};
+use warpfold_ir::{Function, Lines, Origin, Terminator};
 use warpfold_opt::SourceBranch;
 
 use crate::error::{self, Diagnostic, Errors};
 use crate::launch::{LaunchSpec, Overrides};
-use crate::road::Lowered;
+use crate::road::{Lowered, WithBranches};
 use crate::settings::Options;
 
 /// What a file holds.
@@ -38,7 +39,11 @@ impl Syntax {
 #[derive(Clone, Debug)]
 pub struct Source {
     file: String,
-    functions: Vec<(Function, Vec<SourceBranch>)>,
+    functions: Vec<WithBranches>,
+    /// Of the functions of IR text, by name.
+    lines: BTreeMap<String, Lines>,
+    /// Where the functions begin, by name, as far as that is known.
+    places: BTreeMap<String, u32>,
     launch: LaunchSpec,
     header: String,
 }
@@ -67,9 +72,11 @@ impl Source {
         syntax: Syntax,
         triple: &Triple,
     ) -> Result<Self, Errors> {
+        // Some editors begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let launch = LaunchSpec::from_source(text).map_err(|e| error::launch(file, e))?;
-        let functions = match syntax {
-            Syntax::Clif => clif_functions(text, file, triple)?,
+        let (functions, lines) = match syntax {
+            Syntax::Clif => (clif_functions(text, file, triple)?, BTreeMap::new()),
             Syntax::Wf => wf_functions(text, file)?,
         };
         if functions.is_empty() {
@@ -80,6 +87,8 @@ impl Source {
         Ok(Self {
             file: file.to_owned(),
             functions,
+            lines,
+            places: places(text),
             launch,
             header: text
                 .lines()
@@ -118,6 +127,7 @@ impl Source {
         let names = self.functions.iter().map(|(f, _)| f.name.as_str());
         let index = launch.kernel(names).map_err(complain)?;
         let mut functions = self.functions;
+        launch.function_line = self.places.get(&functions[index].0.name).copied();
         launch.mark_varying(&mut functions[index].0);
         let mut options = options.clone();
         if options.shape.is_none() {
@@ -128,7 +138,7 @@ impl Source {
                     .with_block(known(launch.block)),
             );
         }
-        let lowered = Lowered::new(&self.file, functions, index, options)?;
+        let lowered = Lowered::new(&self.file, functions, index, options, &self.lines)?;
         Ok(Kernel {
             lowered,
             launch,
@@ -162,11 +172,7 @@ impl Kernel {
     }
 }
 
-fn clif_functions(
-    text: &str,
-    file: &str,
-    triple: &Triple,
-) -> Result<Vec<(Function, Vec<SourceBranch>)>, Errors> {
+fn clif_functions(text: &str, file: &str, triple: &Triple) -> Result<Vec<WithBranches>, Errors> {
     let options = warpfold_clif::ReadOptions {
         triple: triple.clone(),
     };
@@ -187,9 +193,27 @@ pub(crate) fn from_clif(lowered: warpfold_clif::Lowered) -> (Function, Vec<Sourc
     (lowered.func, branches)
 }
 
-fn wf_functions(text: &str, file: &str) -> Result<Vec<(Function, Vec<SourceBranch>)>, Errors> {
-    let module = warpfold_ir::parse_module(text).map_err(|e| error::parse(file, e))?;
-    Ok(module.functions.into_iter().map(with_branches).collect())
+fn wf_functions(
+    text: &str,
+    file: &str,
+) -> Result<(Vec<WithBranches>, BTreeMap<String, Lines>), Errors> {
+    let (module, lines) =
+        warpfold_ir::parse_module_with_lines(text).map_err(|e| error::parse(file, e))?;
+    let names = module.functions.iter().map(|f| f.name.clone());
+    let lines = names.zip(lines).collect();
+    let functions = module.functions.into_iter().map(with_branches);
+    Ok((functions.collect(), lines))
+}
+
+/// The lines that begin functions, by the function's name.
+fn places(text: &str) -> BTreeMap<String, u32> {
+    let named = (1..).zip(text.lines()).filter_map(|(at, line)| {
+        let rest = line.trim_start().strip_prefix("function")?;
+        let name = rest.trim_start().strip_prefix('%')?;
+        let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        Some((name[..end.unwrap_or(name.len())].to_owned(), at))
+    });
+    named.collect()
 }
 
 /// The conditional branches of a function that came with none listed. Those
@@ -224,6 +248,14 @@ pub(crate) fn with_branches(mut func: Function) -> (Function, Vec<SourceBranch>)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_hides_no_launch_line() {
+        let text = "\u{feff};! block = 64\nfunction %f() {\nblock0:\n    return\n}\n";
+        let source = Source::parse(text, "f.clif", Syntax::Clif).unwrap();
+        assert_eq!(source.launch.block, Some([64, 1, 1]));
+        assert_eq!(source.header, ";! block = 64\n");
+    }
 
     #[test]
     fn syntax_goes_by_the_name() {

@@ -128,6 +128,11 @@ fn limits_are_the_codes() {
         let limit = format!("{} {what}", grouped(n));
         assert!(page.contains(&limit), "{limit}");
     }
+    // Both pages say whose limit of threads is whose.
+    assert!(page.contains(&grouped(warpfold::exec::MAX_THREADS)));
+    let model = include_str!("../../../docs/execution-model.md");
+    let stated = format!("{} threads](launch.md#limits)", grouped(MAX_THREADS));
+    assert!(model.contains(&stated), "{stated}");
 }
 
 /// Digits in threes.

@@ -11,7 +11,7 @@ const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
   warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
-  warpfold opt k.clif | warpfold exec --syntax wf -
+  warpfold opt k.clif | warpfold exec -
 
 Exit status:
   0  the kernel finished (lanes that trap are counted and listed)

@@ -1,11 +1,11 @@
 //! `warpfold machines`: what ships, and one in full.
 
-use warpfold::machine::MACHINES;
-use warpfold::render::{Cell, Table, Tone};
+use warpfold::machine::{MACHINES, Machine};
+use warpfold::render::{self, Cell, Table, Tone};
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::OutputArgs;
+use crate::options::{Format, ReportArgs};
 
 const AFTER_HELP: &str = "\
 A machine is a TOML file of facts, each with its source. To make your own, print
@@ -23,26 +23,31 @@ Exit status:
 #[derive(clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// Print this machine's TOML; a path is checked first
+    /// Print this machine's TOML, or it alone as JSON; a path is checked first
     #[arg(value_name = "NAME|PATH")]
     machine: Option<String>,
 
     #[command(flatten)]
-    output: OutputArgs,
+    report: ReportArgs,
 }
 
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
-        let text = match &self.machine {
-            Some(name) => input::machine_text(name)?,
-            None => self.list(),
+        let text = match (self.report.format, &self.machine) {
+            (Format::Text, Some(name)) => input::machine_text(name)?,
+            (Format::Text, None) => self.list(),
+            (Format::Json, Some(name)) => render::json_machines([&input::machine(name)?]),
+            (Format::Json, None) => {
+                let all: Vec<Machine> = MACHINES.iter().map(|row| row.machine()).collect();
+                render::json_machines(&all)
+            }
         };
-        self.output.write(&text)
+        self.report.output.write(&text)
     }
 
     fn list(&self) -> String {
-        let paint = self.output.paint();
+        let paint = self.report.output.paint();
         let mut table = Table::new()
             .words("machine")
             .group("branch overhead b", &["proven", "agreed", "split"])

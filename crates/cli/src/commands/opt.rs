@@ -11,7 +11,7 @@ The output is IR text (.wf) under the launch lines of the input, so that
 Examples:
   warpfold opt tests/kernels/clamp.clif
   warpfold opt --profile --machine pascal -o clamp.wf tests/kernels/clamp.clif
-  warpfold opt --force straight k.clif | warpfold exec --syntax wf -
+  warpfold opt --force straight k.clif | warpfold exec -
 
 Exit status:
   0  done

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 
 use super::literal::unsigned;
-use super::{ParseError, Parser, Token};
+use super::{Lines, ParseError, Parser, Token};
 use crate::entities::{Block, FuncRef, Origin, SigRef, Slot, Value};
 use crate::function::{
     BlockData, Callee, Function, InstData, Signature, SlotData, Terminator, ValueDef,
@@ -16,6 +16,7 @@ use crate::types::Type;
 /// A function being read.
 pub(super) struct Body {
     pub(super) func: Function,
+    lines: Lines,
     blocks: BTreeMap<Block, BlockData>,
     values: BTreeMap<Value, (Type, ValueDef)>,
     /// Slots by their number in the text.
@@ -36,6 +37,7 @@ impl Body {
     pub(super) fn new(func: Function) -> Self {
         Self {
             func,
+            lines: Lines::default(),
             blocks: BTreeMap::new(),
             values: BTreeMap::new(),
             slots: HashMap::new(),
@@ -49,9 +51,11 @@ impl Body {
         }
     }
 
-    /// Puts an instruction at the end of the current block.
-    pub(super) fn push(&mut self, data: InstData) {
+    /// Puts an instruction, which begins on `line`, at the end of the current
+    /// block.
+    pub(super) fn push(&mut self, data: InstData, line: u32) {
         let inst = self.func.push_numbered(data);
+        self.lines.insts.push(line);
         if let Some((_, block, _)) = &mut self.current {
             block.insts.push(inst);
         }
@@ -62,9 +66,10 @@ impl Body {
         self.current.is_some()
     }
 
-    /// Ends the current block.
-    pub(super) fn terminate(&mut self, term: Terminator, origin: Origin) {
+    /// Ends the current block with a terminator that begins on `line`.
+    pub(super) fn terminate(&mut self, term: Terminator, origin: Origin, line: u32) {
         if let Some((b, mut block, _)) = self.current.take() {
+            self.lines.terms.insert(b, line);
             block.term = Some(term);
             block.origin = origin;
             self.blocks.insert(b, block);
@@ -178,7 +183,7 @@ impl Parser<'_> {
     }
 
     /// Everything up to the closing brace.
-    pub(super) fn body(&mut self, mut body: Body) -> Result<Function, ParseError> {
+    pub(super) fn body(&mut self, mut body: Body) -> Result<(Function, Lines), ParseError> {
         loop {
             self.skip_line_ends()?;
             match self.token {
@@ -210,12 +215,13 @@ impl Parser<'_> {
         self.check_numbers(&body)?;
         let Body {
             mut func,
+            lines,
             blocks,
             values,
             ..
         } = body;
         func.adopt_numbered(blocks, values);
-        Ok(func)
+        Ok((func, lines))
     }
 
     /// `ss0 = slot 16, align 4`
@@ -297,6 +303,7 @@ impl Parser<'_> {
     /// `block1(v2: i32, v3: pred):`
     fn header(&mut self, body: &mut Body) -> Result<(), ParseError> {
         self.close(body)?;
+        let line = self.line();
         let (n, at) = self.entity("block", "a block")?;
         let b = Block::from_u32(n);
         if body.blocks.contains_key(&b) {
@@ -319,6 +326,7 @@ impl Parser<'_> {
         }
         self.expect(':')?;
         body.func.layout.push(b);
+        body.lines.headers.insert(b, line);
         body.current = Some((b, block, at));
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::types::Type;
 impl<'a> Parser<'a> {
     /// One instruction or terminator with its origin.
     pub(super) fn instruction_line(&mut self, body: &mut Body) -> Result<(), ParseError> {
-        let at = self.at;
+        let (at, line) = (self.at, self.line());
         let Token::Word(first) = self.token else {
             return self.expected("an instruction");
         };
@@ -28,7 +28,7 @@ impl<'a> Parser<'a> {
             let Token::Word(mnemonic) = self.token else {
                 return self.expected("an opcode");
             };
-            return self.instruction(body, mnemonic, results);
+            return self.instruction(body, mnemonic, results, line);
         }
         let term = match first {
             "jump" => {
@@ -51,7 +51,13 @@ impl<'a> Parser<'a> {
             "trap" => {
                 self.bump()?;
                 if self.token == Token::Word("if") {
-                    return self.rest_of_instruction(body, Opcode::TrapIf, None, at, Vec::new());
+                    return self.rest_of_instruction(
+                        body,
+                        Opcode::TrapIf,
+                        None,
+                        (at, line),
+                        Vec::new(),
+                    );
                 }
                 Terminator::Trap(self.trap_code()?)
             }
@@ -67,19 +73,21 @@ impl<'a> Parser<'a> {
                 let address = self.value_use(body)?;
                 self.tail_call(body, CallTarget::Indirect { sig, address })?
             }
-            _ => return self.instruction(body, first, Vec::new()),
+            _ => return self.instruction(body, first, Vec::new(), line),
         };
         let origin = self.origin()?;
-        body.terminate(term, origin);
+        body.terminate(term, origin, line);
         Ok(())
     }
 
-    /// From the mnemonic on, which is the current token.
+    /// From the mnemonic on, which is the current token; `line` is where the
+    /// instruction begins.
     fn instruction(
         &mut self,
         body: &mut Body,
         mnemonic: &str,
         results: Vec<(Value, usize)>,
+        line: u32,
     ) -> Result<(), ParseError> {
         let at = self.at;
         let (name, suffix) = match mnemonic.split_once('.') {
@@ -90,16 +98,17 @@ impl<'a> Parser<'a> {
             return self.error(at, format!("there is no opcode `{}`", clipped(name)));
         };
         self.bump()?;
-        self.rest_of_instruction(body, op, suffix, at, results)
+        self.rest_of_instruction(body, op, suffix, (at, line), results)
     }
 
-    /// From behind the mnemonic, which started at byte `at`.
+    /// From behind the mnemonic, which started at byte `at`, in an instruction
+    /// that began on `line`.
     fn rest_of_instruction(
         &mut self,
         body: &mut Body,
         op: Opcode,
         suffix: Option<&str>,
-        at: usize,
+        (at, line): (usize, u32),
         results: Vec<(Value, usize)>,
     ) -> Result<(), ParseError> {
         let ty = self.own_type(op, suffix, at)?;
@@ -142,7 +151,7 @@ impl<'a> Parser<'a> {
             self.define(body, result, ty, ValueDef::Result(inst, i as u32))?;
             data.results.push(result.0);
         }
-        body.push(data);
+        body.push(data, line);
         Ok(())
     }
 

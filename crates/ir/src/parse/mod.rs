@@ -20,6 +20,7 @@
 mod body;
 mod lex;
 mod line;
+mod lines;
 mod literal;
 
 use hashbrown::HashSet;
@@ -29,6 +30,7 @@ use crate::types::Type;
 use body::Body;
 pub(crate) use lex::is_plain_name;
 use lex::{Lexer, Token, clipped, locate};
+pub use lines::Lines;
 
 /// A located parse error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,16 +63,26 @@ pub struct ParseError {
 /// # Errors
 /// The first place where the text is not of the form that the printer writes.
 pub fn parse_module(text: &str) -> Result<Module, ParseError> {
+    parse_module_with_lines(text).map(|(module, _)| module)
+}
+
+/// The same, with the lines of each function.
+///
+/// # Errors
+/// As for [`parse_module`].
+pub fn parse_module_with_lines(text: &str) -> Result<(Module, Vec<Lines>), ParseError> {
     let mut parser = Parser::new(text)?;
     let mut module = Module::default();
+    let mut lines = Vec::new();
     let mut names = HashSet::new();
     loop {
         parser.skip_line_ends()?;
         if parser.token == Token::End {
-            return Ok(module);
+            return Ok((module, lines));
         }
-        let func = parser.function(&mut names)?;
+        let (func, its) = parser.function(&mut names)?;
         module.functions.push(func);
+        lines.push(its);
     }
 }
 
@@ -81,7 +93,7 @@ pub fn parse_module(text: &str) -> Result<Module, ParseError> {
 pub fn parse_function(text: &str) -> Result<Function, ParseError> {
     let mut parser = Parser::new(text)?;
     parser.skip_line_ends()?;
-    let func = parser.function(&mut HashSet::new())?;
+    let (func, _) = parser.function(&mut HashSet::new())?;
     parser.skip_line_ends()?;
     match parser.token {
         Token::End => Ok(func),
@@ -96,6 +108,8 @@ struct Parser<'a> {
     token: Token<'a>,
     /// The byte `token` starts at.
     at: usize,
+    /// A byte before `token`, and its line: lines are asked for in order.
+    counted: (usize, u32),
     /// How many more numbers may be left out.
     spare: usize,
 }
@@ -109,8 +123,18 @@ impl<'a> Parser<'a> {
             lexer,
             token,
             at,
+            counted: (0, 1),
             spare: (1 << 20) + 8 * text.len(),
         })
+    }
+
+    /// The line that the current token stands on.
+    fn line(&mut self) -> u32 {
+        let (from, line) = self.counted;
+        let passed = self.text.as_bytes()[from..self.at].iter();
+        let line = line + passed.filter(|&&b| b == b'\n').count() as u32;
+        self.counted = (self.at, line);
+        line
     }
 
     fn error<T>(&self, at: usize, message: impl Into<String>) -> Result<T, ParseError> {
@@ -215,7 +239,8 @@ impl<'a> Parser<'a> {
     }
 
     /// `function %name(…) -> … {` to `}`.
-    fn function(&mut self, names: &mut HashSet<String>) -> Result<Function, ParseError> {
+    fn function(&mut self, names: &mut HashSet<String>) -> Result<(Function, Lines), ParseError> {
+        let line = self.line();
         if !self.eat_word("function")? {
             return self.expected("`function`");
         }
@@ -244,9 +269,10 @@ impl<'a> Parser<'a> {
             }
         }
         self.expect('{')?;
-        let func = self.body(Body::new(func))?;
+        let (func, mut lines) = self.body(Body::new(func))?;
+        lines.function = line;
         match self.token {
-            Token::LineEnd | Token::End => Ok(func),
+            Token::LineEnd | Token::End => Ok((func, lines)),
             _ => self.expected("the end of the line"),
         }
     }

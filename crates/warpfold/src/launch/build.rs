@@ -106,27 +106,42 @@ impl LaunchSpec {
 
     fn check_shape(&self, grid: [u32; 3], block: [u32; 3]) -> Result<Threads, LaunchError> {
         let volume = |d: [u32; 3]| d.iter().fold(1u64, |p, &n| p.saturating_mul(n.into()));
-        let fail = |message: String| Err(LaunchError::new(self.start, message));
+        let [by_grid, by_block, by_shared] = self.replaced;
+        // What an option says stands on no line of the file.
+        let fail = |of: &[(bool, &str)], message: String| {
+            let options = of.iter().filter(|(by, _)| *by).map(|&(_, name)| name);
+            let options: Vec<&str> = options.collect();
+            Err(match options.is_empty() {
+                true => LaunchError::new(self.start, message),
+                false => LaunchError::new(None, format!("{}: {message}", options.join(", "))),
+            })
+        };
+        let sizes = [(by_grid, "--grid"), (by_block, "--block")];
         let (blocks, threads) = (volume(grid), volume(block));
         let total = blocks.saturating_mul(threads);
         if total == 0 {
-            return fail("the launch has no threads".to_owned());
+            return fail(&sizes, "the launch has no threads".to_owned());
         }
         if threads > MAX_BLOCK_THREADS {
-            return fail(format!(
-                "a block of {threads} threads; at most {MAX_BLOCK_THREADS} are allowed"
-            ));
+            return fail(
+                &sizes[1..],
+                format!("a block of {threads} threads; at most {MAX_BLOCK_THREADS} are allowed"),
+            );
         }
         if total > MAX_THREADS {
-            return fail(format!(
-                "a grid of {total} threads; at most {MAX_THREADS} are allowed"
-            ));
+            return fail(
+                &sizes,
+                format!("a grid of {total} threads; at most {MAX_THREADS} are allowed"),
+            );
         }
         if self.shared > MAX_SHARED {
-            return fail(format!(
-                "{} bytes of shared memory; at most {MAX_SHARED} are allowed",
-                self.shared
-            ));
+            return fail(
+                &[(by_shared, "--shared")],
+                format!(
+                    "{} bytes of shared memory; at most {MAX_SHARED} are allowed",
+                    self.shared
+                ),
+            );
         }
         Ok(Threads {
             per_block: threads,
@@ -144,6 +159,15 @@ impl LaunchSpec {
             Some(extra) => extra.place,
             None => self.args.last().and_then(|a| a.place).or(self.start),
         };
+        // A forgotten launch: the function is what there is to show.
+        let function = self.function_line.map(|line| Place { line, column: 0 });
+        let (place, hint) = match given {
+            0 => (
+                function.or(place),
+                "; state them in the file, each in a table `;! [[arg]]`, or with `--arg`",
+            ),
+            _ => (place, ""),
+        };
         let count = match given {
             0 => "no arguments are given".to_owned(),
             1 => "1 argument is given".to_owned(),
@@ -152,7 +176,7 @@ impl LaunchSpec {
         Err(LaunchError::new(
             place,
             format!(
-                "{count}, but %{}({}) takes {wanted}",
+                "{count}, but %{}({}) takes {wanted}{hint}",
                 func.name,
                 types.join(", ")
             ),

@@ -19,6 +19,15 @@ use super::{ArgKind, ArgSpec, Init, LaunchError, LaunchSpec, Place, Source, Vary
 
 const MARK: &str = ";!";
 
+/// The keys of each table.
+const HEADER: [&str; 6] = ["function", "grid", "block", "shared", "seed", "arg"];
+const ARG: [&str; 7] = [
+    "name", "buffer", "scalar", "varying", "len", "init", "readonly",
+];
+const RANDOM: [&str; 3] = ["min", "max", "seed"];
+const INIT: [&str; 4] = ["constant", "values", "random", "file"];
+const VARYING: [&str; 3] = ["base", "values", "random"];
+
 pub(super) fn parse(source: &str) -> Result<LaunchSpec, LaunchError> {
     let mut text = String::with_capacity(source.len());
     let mut start = None;
@@ -38,9 +47,10 @@ pub(super) fn parse(source: &str) -> Result<LaunchSpec, LaunchError> {
     let doc = Doc { text: &text };
     let root = DeTable::parse(&text).map_err(|e| {
         let place = e.span().map(|s| doc.place(s.start)).or(start);
-        LaunchError::new(place, e.message())
+        let line = place.and_then(|p| text.lines().nth(p.line as usize - 1));
+        LaunchError::new(place, format!("{}{}", e.message(), toml_hint(line)))
     })?;
-    let mut fields = Fields::new(doc, root.get_ref(), start, "the launch header");
+    let mut fields = Fields::new(doc, root.get_ref(), start, "the launch header", &HEADER)?;
     let function = fields.take("function");
     let mut spec = LaunchSpec {
         grid: fields.read("grid", |v| doc.dims(v, "grid"))?,
@@ -54,14 +64,21 @@ pub(super) fn parse(source: &str) -> Result<LaunchSpec, LaunchError> {
             .map(|v| doc.string(v, "function").map(str::to_owned))
             .transpose()?,
         args: Vec::new(),
+        function_line: None,
+        replaced: [false; 3],
         start,
     };
     if let Some(list) = fields.take("arg") {
+        if list.get_ref().is_table() {
+            return doc.error(
+                list,
+                "`arg` must be a list: write `[[arg]]` for each argument",
+            );
+        }
         for arg in doc.array(list, "arg")? {
             spec.args.push(doc.arg(arg)?);
         }
     }
-    fields.finish()?;
     Ok(spec)
 }
 
@@ -73,32 +90,102 @@ struct Doc<'a> {
     text: &'a str,
 }
 
+/// What to write instead, for mistakes that the TOML parser's own message does
+/// not explain; `line` is where it stopped.
+fn toml_hint(line: Option<&str>) -> String {
+    let line = line.map_or("", str::trim);
+    if line.starts_with("[arg]") {
+        return "; write `[[arg]]` for each argument".to_owned();
+    }
+    match line
+        .split_once('=')
+        .map(|(key, value)| (key.trim(), value.trim()))
+    {
+        Some((key @ ("buffer" | "name" | "function" | "init" | "varying"), value))
+            if !value.is_empty() && !value.contains(['"', '\'', '{']) =>
+        {
+            format!("; write `{key} = \"{value}\"`")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The name among `known` that `key` is a typing error of.
+fn near<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+    let distances = known.iter().map(|&k| match key.starts_with(k) {
+        true => (1, k),
+        false => (distance(key, k), k),
+    });
+    let (d, name) = distances.min()?;
+    (d <= 2 && d < name.len()).then_some(name)
+}
+
+/// Characters to insert, delete, replace or swap with their neighbours on the
+/// way from `a` to `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
 /// The fields of one table, to be taken one by one; what is left is an error.
 struct Fields<'a> {
     doc: Doc<'a>,
     left: BTreeMap<&'a str, (usize, Node<'a>)>,
-    known: Vec<&'static str>,
     place: Option<Place>,
     what: &'static str,
 }
 
 impl<'a> Fields<'a> {
-    fn new(doc: Doc<'a>, table: &'a DeTable<'a>, place: Option<Place>, what: &'static str) -> Self {
-        let left = table
-            .iter()
+    /// A key that is not `known` is the first thing to complain of: what lacks
+    /// because of it would lead astray.
+    fn new(
+        doc: Doc<'a>,
+        table: &'a DeTable<'a>,
+        place: Option<Place>,
+        what: &'static str,
+        known: &[&'static str],
+    ) -> Result<Self, LaunchError> {
+        let entries = table.iter();
+        let left: BTreeMap<&str, (usize, Node<'a>)> = entries
             .map(|(k, v)| (k.get_ref().as_ref(), (k.span().start, v)))
             .collect();
-        Self {
+        let unknown = left.iter().filter(|(k, _)| !known.contains(*k));
+        if let Some((key, &(at, _))) = unknown.min_by_key(|(_, (at, _))| *at) {
+            let clipped: String = key.chars().take(40).collect();
+            let hint = match near(&clipped, known) {
+                Some(name) => format!("is `{name}` meant? "),
+                None => String::new(),
+            };
+            return Err(LaunchError::new(
+                Some(doc.place(at)),
+                format!(
+                    "unknown key `{clipped}` in {what}; {hint}known here: {}",
+                    known.join(", ")
+                ),
+            ));
+        }
+        Ok(Self {
             doc,
             left,
-            known: Vec::new(),
             place,
             what,
-        }
+        })
     }
 
     fn take(&mut self, key: &'static str) -> Option<Node<'a>> {
-        self.known.push(key);
         self.left.remove(key).map(|(_, v)| v)
     }
 
@@ -121,11 +208,7 @@ impl<'a> Fields<'a> {
             None => Ok(()),
             Some((key, &(at, _))) => Err(LaunchError::new(
                 Some(self.doc.place(at)),
-                format!(
-                    "unknown key `{key}` in {}; known here: {}",
-                    self.what,
-                    self.known.join(", ")
-                ),
+                format!("`{key}` means nothing in {} without `buffer`", self.what),
             )),
         }
     }
@@ -169,14 +252,17 @@ impl<'a> Doc<'a> {
         }
     }
 
-    fn table(self, v: Node<'a>, what: &'static str) -> Result<Fields<'a>, LaunchError> {
+    fn table(
+        self,
+        v: Node<'a>,
+        what: &'static str,
+        known: &[&'static str],
+    ) -> Result<Fields<'a>, LaunchError> {
         match v.get_ref().as_table() {
-            Some(table) => Ok(Fields::new(
-                self,
-                table,
-                Some(self.place(v.span().start)),
-                what,
-            )),
+            Some(table) => {
+                let place = Some(self.place(v.span().start));
+                Fields::new(self, table, place, what, known)
+            }
             None => self.wrong(v, what, "a table"),
         }
     }
@@ -255,7 +341,7 @@ impl<'a> Doc<'a> {
     }
 
     fn random(self, v: Node<'a>) -> Result<Random, LaunchError> {
-        let mut fields = self.table(v, "random")?;
+        let mut fields = self.table(v, "random", &RANDOM)?;
         let min = fields.need("min")?;
         let max = fields.need("max")?;
         let random = Random {
@@ -263,7 +349,6 @@ impl<'a> Doc<'a> {
             max: self.number(max, "max")?,
             seed: fields.read("seed", |v| self.unsigned(v, "seed"))?,
         };
-        fields.finish()?;
         if random.min.to_f64() > random.max.to_f64() {
             return self.error(v, "`min` is greater than `max`");
         }
@@ -271,7 +356,7 @@ impl<'a> Doc<'a> {
     }
 
     fn arg(self, v: Node<'a>) -> Result<ArgSpec, LaunchError> {
-        let mut fields = self.table(v, "an argument")?;
+        let mut fields = self.table(v, "an argument", &ARG)?;
         let place = fields.place;
         let name = fields.read("name", |v| self.string(v, "name").map(str::to_owned))?;
         let buffer = fields.take("buffer");
@@ -330,7 +415,7 @@ impl<'a> Doc<'a> {
     }
 
     fn init(self, v: Node<'a>) -> Result<Init, LaunchError> {
-        let mut fields = self.table(v, "init")?;
+        let mut fields = self.table(v, "init", &INIT)?;
         let constant = fields.take("constant");
         let values = fields.take("values");
         let random = fields.take("random");
@@ -347,7 +432,6 @@ impl<'a> Doc<'a> {
                 );
             }
         };
-        fields.finish()?;
         Ok(init)
     }
 
@@ -358,7 +442,7 @@ impl<'a> Doc<'a> {
                 source: Source::Expr(self.expr(v, "varying", Vars::Thread)?),
             });
         }
-        let mut fields = self.table(v, "varying")?;
+        let mut fields = self.table(v, "varying", &VARYING)?;
         let base = fields.read("base", |v| self.string(v, "base").map(str::to_owned))?;
         let values = fields.take("values");
         let random = fields.take("random");
@@ -370,7 +454,6 @@ impl<'a> Doc<'a> {
             (None, Some(v)) => Source::Random(self.random(v)?),
             _ => return self.error(v, "`varying` needs one of `values`, `random`"),
         };
-        fields.finish()?;
         Ok(Varying { base, source })
     }
 }

@@ -177,13 +177,43 @@ fn errors_name_line_and_column() {
         (
             "\n;! gird = 1",
             &[],
-            "2:4: unknown key `gird` in the launch header; known here: function",
+            "2:4: unknown key `gird` in the launch header; is `grid` meant? known here: function",
+        ),
+        (
+            ";! nonsense = 1",
+            &[],
+            "1:4: unknown key `nonsense` in the launch header; known here",
+        ),
+        (
+            ";! [[arg]]\n;! buffer = \"i32\"\n;! lenght = 3",
+            &[],
+            "3:4: unknown key `lenght` in an argument; is `len` meant?",
+        ),
+        (
+            ";! [[arg]]\n;! buffer = \"i32\"\n;! len = 1\n;! init = { constent = 3 }",
+            &[],
+            "4:13: unknown key `constent` in init; is `constant` meant?",
+        ),
+        (
+            ";! [arg]\n;! scalar = 1\n;! [arg]\n;! scalar = 2",
+            &[],
+            "write `[[arg]]` for each argument",
+        ),
+        (
+            ";! [arg]\n;! scalar = 1",
+            &[],
+            "write `[[arg]]` for each argument",
+        ),
+        (
+            ";! [[arg]]\n;! buffer = i32\n;! len = 1",
+            &[],
+            "; write `buffer = \"i32\"`",
         ),
         (";! grid = ", &[], "1:"),
         (
             ";! [[arg]]\n;! scalar = 1\n;! len = 3",
             &[],
-            "3:4: unknown key `len` in an argument",
+            "3:4: `len` means nothing in an argument without `buffer`",
         ),
         (
             ";! [[arg]]",

@@ -176,7 +176,7 @@ fn source_of(text: &str) -> Result<Source, String> {
 }
 
 fn expr(text: &str, vars: Vars) -> Result<Expr, String> {
-    Expr::parse(text, vars).map_err(|e| format!("{} at column {} of `{text}`", e.message, e.at + 1))
+    Expr::parse(text, vars).map_err(|e| format!("column {} of `{text}`: {}", e.at + 1, e.message))
 }
 
 fn numbers(inner: &str) -> Result<Vec<Number>, String> {
@@ -263,7 +263,7 @@ mod tests {
             ("[1, x]", "`x` is no number"),
             ("[1", "expected `]`"),
             ("random(9, 1)", "exceeds"),
-            ("lanes", "unknown name `lanes`"),
+            ("lan", "column 1 of `lan`: unknown name `lan`"),
             ("", "expected a number"),
         ] {
             let got = s.parse::<ArgOverride>().unwrap_err();

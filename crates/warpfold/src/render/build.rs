@@ -132,7 +132,7 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
     }
 }
 
-fn machine_doc(machine: &Machine) -> MachineDoc {
+pub(super) fn machine_doc(machine: &Machine) -> MachineDoc {
     MachineDoc {
         name: machine.name.clone(),
         b_proven: machine.b_proven,

@@ -6,7 +6,7 @@ use warpfold_machine::Cost;
 
 use super::model::{BranchDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc};
 use super::style::{Paint, Tone};
-use super::text::{WIDTH, branch_name, place, wrapped};
+use super::text::{WIDTH, branch_name, elsewhere, no_effect, place, wrapped};
 
 /// Width of the labels on the left.
 const LABEL: usize = 11;
@@ -42,7 +42,7 @@ pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
     if let Some(even) = b.break_even_b {
         line("break-even", break_even(even));
     }
-    if let Some(predicted) = b.predicted {
+    if let Some(predicted) = b.predicted.filter(|_| !elsewhere(b)) {
         line("predicted", format!("{predicted} for what belongs to it"));
     }
     out
@@ -108,7 +108,7 @@ fn component(c: &ComponentDoc) -> String {
     if c.issues == 0 || c.cost == Cost::issues(c.issues) {
         format!("{} {}", c.name, c.cost)
     } else {
-        format!("{} {} ({}×)", c.name, c.cost, c.issues)
+        format!("{} {} ({} times)", c.name, c.cost, c.issues)
     }
 }
 
@@ -128,6 +128,10 @@ fn decision(b: &BranchDoc, paint: Paint) -> String {
     }
     if let Some(reason) = &b.reason {
         let _ = write!(text, ": {reason}");
+    }
+    if let Some(why) = no_effect(b) {
+        let _ = write!(text, "; {why}");
+        return text;
     }
     match (b.forced, b.margin) {
         (Some(force), Some(m)) => {

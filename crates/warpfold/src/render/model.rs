@@ -5,7 +5,7 @@
 //! ratios: these structures state what was decided and counted.
 
 use serde::Serialize;
-use warpfold_machine::Cost;
+use warpfold_machine::{Cost, Machine, Sourced};
 
 pub use super::figure::{Figure, Named};
 
@@ -57,6 +57,69 @@ pub struct MachineDoc {
     pub b_agree: Cost,
     /// Overhead of a branch that splits the warp.
     pub b_split: Cost,
+}
+
+/// What `machines` lists.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MachinesDoc {
+    /// [`VERSION`].
+    pub version: u32,
+    /// `machines`.
+    pub command: &'static str,
+    /// In the order of the list.
+    pub machines: Vec<ListedMachineDoc>,
+}
+
+/// A machine of the list.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ListedMachineDoc {
+    /// What reports say of it.
+    #[serde(flatten)]
+    pub machine: MachineDoc,
+    /// One sentence about it.
+    pub description: String,
+    /// The target.
+    pub triple: String,
+    /// Added to the issue of a guarded instruction.
+    pub guard: Cost,
+    /// All its numbers.
+    pub sources: Vec<SourceDoc>,
+}
+
+/// A number with its source.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct SourceDoc {
+    /// Its place in the machine's TOML.
+    pub name: String,
+    /// The number as text.
+    pub value: String,
+    /// Where it comes from.
+    pub source: String,
+}
+
+impl MachinesDoc {
+    pub(super) fn new<'a>(machines: impl IntoIterator<Item = &'a Machine>) -> Self {
+        let listed = |m: &Machine| ListedMachineDoc {
+            machine: super::build::machine_doc(m),
+            description: m.description.clone(),
+            triple: m.triple.to_string(),
+            guard: m.guard,
+            sources: m.sources.iter().map(source).collect(),
+        };
+        Self {
+            version: VERSION,
+            command: "machines",
+            machines: machines.into_iter().map(listed).collect(),
+        }
+    }
+}
+
+fn source(s: &Sourced) -> SourceDoc {
+    SourceDoc {
+        name: s.name.clone(),
+        value: s.value.clone(),
+        source: s.source.clone(),
+    }
 }
 
 /// A launch's part in a report.
@@ -164,7 +227,9 @@ pub struct BranchDoc {
     pub straight: Option<StraightDoc>,
     /// How much dearer the best rejected form is.
     pub margin: Option<Cost>,
-    /// The overhead per execution at which branch and straight cost the same.
+    /// The overhead per execution at which branch and straight cost the same;
+    /// negative, and null in JSON, where straight is cheaper at any.
+    #[serde(serialize_with = "overhead")]
     pub break_even_b: Option<Cost>,
     /// The form that overrode cost.
     pub forced: Option<&'static str>,
@@ -172,6 +237,11 @@ pub struct BranchDoc {
     pub predicted: Option<Cost>,
     /// The same, measured.
     pub measured: Option<Cost>,
+}
+
+/// `None` for what no overhead can be.
+fn overhead<S: serde::Serializer>(b: &Option<Cost>, s: S) -> Result<S::Ok, S::Error> {
+    b.filter(|b| *b >= Cost::ZERO).serialize(s)
 }
 
 /// Counts of a branch.

@@ -13,6 +13,7 @@ use super::model::{
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
 use super::{counters, timeline};
+use warpfold_machine::Cost;
 
 /// `doc` as text; its command decides the layout.
 pub fn render(doc: &Document, paint: Paint) -> String {
@@ -99,7 +100,11 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
     if let Some(s) = &doc.settings {
         let mut knobs = Vec::new();
         if let Some(force) = s.force {
-            knobs.push(format!("forced: {force}"));
+            let priced = doc.branches.iter().flatten().any(|b| b.forced.is_some());
+            knobs.push(match priced {
+                true => format!("forced: {force}"),
+                false => format!("`{force}` had no effect: no branch had a choice"),
+            });
         }
         if s.joins != "default" {
             knobs.push(format!("joins: {}", s.joins));
@@ -108,7 +113,13 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
             knobs.push("no clean-up".to_owned());
         }
         if !s.profile {
-            knobs.push("no profile: counts are assumed, costs are for that many executions".into());
+            // Only what ran has a cost of the launch.
+            let costs = if doc.runs.is_empty() {
+                "costs are for that many executions"
+            } else {
+                "estimates are for that many executions, measured is the launch"
+            };
+            knobs.push(format!("no profile: counts are assumed, {costs}"));
         }
         if !knobs.is_empty() {
             out.push_str(&paint.tone(Tone::Dim, knobs.join("; ")));
@@ -171,8 +182,12 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
                 &["predicted"]
             },
         );
+    // A price for assumed executions does not belong beside what a launch cost.
+    let alike = !measured || doc.settings.as_ref().is_none_or(|s| s.profile);
     for b in branches {
         let c = b.counts.as_ref();
+        let predicted = b.predicted.filter(|_| alike && !elsewhere(b));
+        let measured = b.measured.filter(|_| !elsewhere(b));
         table.row([
             Cell::plain(branch_name(b.origin, b.opcode)),
             Cell::maybe(b.shape.as_deref()),
@@ -188,14 +203,32 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
             estimate(b, "straight"),
             Cell::maybe(b.margin),
             Cell::new(Tone::Choice, &b.outcome),
-            Cell::maybe(b.predicted),
-            match (b.predicted, b.measured) {
+            Cell::maybe(predicted),
+            match (predicted, measured) {
                 (Some(p), Some(m)) if p == m => Cell::new(Tone::Good, m),
                 (_, m) => Cell::maybe(m),
             },
         ]);
     }
     table.render(paint, 0)
+}
+
+/// Whether another branch's region accounts for all that this one costs.
+pub(super) fn elsewhere(b: &BranchDoc) -> bool {
+    let nothing = |c: Option<Cost>| c.is_none_or(|c| c == Cost::ZERO);
+    b.head.is_some() && nothing(b.predicted) && nothing(b.measured)
+}
+
+/// Why the knob changed nothing; `None` if it decided, or there is none.
+pub(super) fn no_effect(b: &BranchDoc) -> Option<String> {
+    let force = b.forced?;
+    let why = match &b.blocker {
+        Some(_) if force == "branch" => "it was the only legal form",
+        Some(why) => why.as_str(),
+        None if force != "branch" && b.outcome == "branch" => "no such form is legal",
+        None => return None,
+    };
+    Some(format!("`{force}` had no effect: {why}"))
 }
 
 fn estimate(b: &BranchDoc, form: &str) -> Cell {
@@ -217,11 +250,18 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
     if let Some(head) = b.head {
         parts.push(format!("{}, decided with {}", b.outcome, place(head)));
     }
-    if let Some(blocker) = &b.blocker {
+    let no_effect = no_effect(b);
+    if let Some(blocker) = &b.blocker
+        && no_effect
+            .as_ref()
+            .is_none_or(|text| !text.ends_with(blocker))
+    {
         parts.push(format!("cannot be straight: {blocker}"));
     }
-    if let Some(force) = b.forced {
-        parts.push(format!("forced: {force}"));
+    match (no_effect, b.forced) {
+        (Some(text), _) => parts.push(text),
+        (None, Some(force)) => parts.push(format!("forced: {force}")),
+        (None, None) => {}
     }
     if parts.is_empty() {
         return None;
@@ -248,11 +288,7 @@ fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
     if let (Some(predicted), Some(after)) = (cost.predicted, cost.after) {
         let head = paint.tone(Tone::Head, format!("cost on {name}"));
         let _ = write!(out, "{head}: predicted {predicted}, measured {after}");
-        let removed = cost
-            .removed
-            .iter()
-            .map(|r| r.predicted)
-            .sum::<warpfold_machine::Cost>();
+        let removed = cost.removed.iter().map(|r| r.predicted).sum::<Cost>();
         if predicted == after {
             let _ = writeln!(out, ", {}", paint.tone(Tone::Good, "exact"));
         } else if predicted - after == removed {

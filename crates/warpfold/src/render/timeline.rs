@@ -29,9 +29,14 @@ pub(super) fn render(version: &str, passes: &[PassDoc], paint: Paint) -> String 
                 .collect();
             let _ = writeln!(
                 out,
-                "    {:wide$}  {lanes}  {:>2} lanes  {} issue{}",
+                "    {:wide$}  {lanes}  {:>2} {:5}  {} issue{}",
                 p.block,
                 p.bits.count_ones(),
+                if p.bits.count_ones() == 1 {
+                    "lane"
+                } else {
+                    "lanes"
+                },
                 p.issues,
                 if p.issues == 1 { "" } else { "s" }
             );
