@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "warpfold",
         &["ir", "machine", "analysis", "opt", "exec", "clif"],
     ),
-    ("cli", &["warpfold"]),
+    ("cli", &["warpfold", "testkit"]),
     ("testkit", &["warpfold"]),
 ];
 

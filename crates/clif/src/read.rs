@@ -12,9 +12,10 @@ use hashbrown::HashMap;
 use target_lexicon::Triple;
 
 use crate::error::ClifError;
+use crate::kind::ErrorKind;
 use crate::lex::Place;
 use crate::lower::{self, Lines, Lowered, ReadOptions};
-use crate::scan::{Chunk, scan};
+use crate::scan::{Chunk, Scan, scan};
 
 /// The target of a 64-bit machine with no system around it, for
 /// [`ReadOptions::default`].
@@ -39,6 +40,7 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
             line: clamp(lines + 1),
             column: clamp(characters + 1),
             function: String::new(),
+            kind: ErrorKind::Text,
             message: "the input is no UTF-8 text".into(),
         }
     })
@@ -54,15 +56,14 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
 /// Everything that is wrong with the text, in order of place.
 pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifError>> {
     let scanned = scan(text);
-    let lines: Vec<&str> = text.lines().collect();
     let mut errors = Vec::new();
-    if let Some((place, message)) = scanned.error {
-        errors.push(located(place, "", message));
+    if let Some((place, message)) = &scanned.error {
+        errors.push(located(*place, "", message.clone()));
     }
     let mut lowered: Vec<Lowered> = Vec::new();
     let mut names: HashMap<String, u32> = HashMap::new();
-    for chunk in &scanned.chunks {
-        match read_chunk(chunk, &lines, opts) {
+    for (unit, chunk) in units(text, &scanned, opts).into_iter().zip(&scanned.chunks) {
+        match unit.lowered {
             Ok(l) => {
                 if let Some(first) = names.insert(l.func.name.clone(), l.line) {
                     let message = format!("the name is taken by the function on line {first}");
@@ -81,13 +82,67 @@ pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifErro
     }
 }
 
-fn read_chunk(
+/// One function of a text, read by itself.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// Its name in the text, without the `%`.
+    pub name: String,
+    /// The line of its `function`.
+    pub line: u32,
+    /// The function as Cranelift's reader has it, unless it could not be read.
+    pub source: Option<clif::Function>,
+    /// The function lowered, or everything that is wrong with it.
+    pub lowered: Result<Lowered, Vec<ClifError>>,
+}
+
+/// Reads the functions of `text` one by one, so that those which are not
+/// supported do not keep the others from being used. Otherwise as [`read`];
+/// that names are distinct is not checked.
+///
+/// # Errors
+/// Where the text has no functions, or something else before the first.
+pub fn read_each(text: &str, opts: &ReadOptions) -> Result<Vec<Unit>, ClifError> {
+    let scanned = scan(text);
+    match &scanned.error {
+        Some((place, message)) => Err(located(*place, "", message.clone())),
+        None => Ok(units(text, &scanned, opts)),
+    }
+}
+
+fn units(text: &str, scanned: &Scan<'_>, opts: &ReadOptions) -> Vec<Unit> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut units = Vec::with_capacity(scanned.chunks.len());
+    for chunk in &scanned.chunks {
+        let (source, lowered) = match parse_chunk(chunk, &lines) {
+            Ok((func, map)) => {
+                let places = TextPlaces {
+                    first: chunk.at,
+                    lines: &lines,
+                };
+                let lowered = lower::lower_at(&func, opts, &TextLines { places, map: &map });
+                (Some(func), lowered)
+            }
+            Err(error) => (None, Err(vec![error])),
+        };
+        units.push(Unit {
+            name: chunk.name.to_owned(),
+            line: chunk.at.line,
+            source,
+            lowered,
+        });
+    }
+    units
+}
+
+fn parse_chunk(
     chunk: &Chunk<'_>,
     lines: &[&str],
-    opts: &ReadOptions,
-) -> Result<Lowered, Vec<ClifError>> {
+) -> Result<(clif::Function, SourceMap), ClifError> {
     if let Some((place, message)) = &chunk.error {
-        return Err(vec![located(*place, chunk.name, message.clone())]);
+        return Err(ClifError {
+            kind: chunk.kind,
+            ..located(*place, chunk.name, message.clone())
+        });
     }
     let places = TextPlaces {
         first: chunk.at,
@@ -95,20 +150,13 @@ fn read_chunk(
     };
     let file = parse_test(chunk.text, ParseOptions::default()).map_err(|e| {
         let place = places.of_line(e.location.line_number, None);
-        vec![located(place, chunk.name, e.message)]
+        located(place, chunk.name, e.message)
     })?;
-    let Some((func, details)) = file.functions.into_iter().next() else {
-        // The chunk begins with `function`, so the reader finds one or fails.
-        return Err(vec![located(chunk.at, chunk.name, "no function".into())]);
-    };
-    lower::lower_at(
-        &func,
-        opts,
-        &TextLines {
-            places,
-            map: &details.map,
-        },
-    )
+    // The chunk begins with `function`, so the reader finds one or fails.
+    let first = file.functions.into_iter().next();
+    let (func, details) =
+        first.ok_or_else(|| located(chunk.at, chunk.name, "no function".into()))?;
+    Ok((func, details.map))
 }
 
 fn located(place: Place, function: &str, message: String) -> ClifError {
@@ -116,6 +164,7 @@ fn located(place: Place, function: &str, message: String) -> ClifError {
         line: place.line,
         column: place.column,
         function: function.to_string(),
+        kind: ErrorKind::Text,
         message,
     }
 }

@@ -7,8 +7,10 @@
 //! | `lower` | CLIF lowered and verified | `functions`, `branches` |
 //! | `uniformity` | the kernel with the analysis's findings beside it | `blockN`, the scope of each branch |
 //! | `exec` | | everything a launch of the kernel counts |
+//! | `run`, `interpret` | | none: Cranelift's `; run:` lines are the expectations |
 
 mod exec;
+mod run;
 mod text;
 mod uniformity;
 
@@ -19,6 +21,7 @@ use warpfold::launch::LaunchSpec;
 use super::{Options, TestFile};
 
 pub use exec::Exec;
+pub use run::Run;
 pub use text::{Lower, Print, Verify};
 pub use uniformity::Uniformity;
 
@@ -41,6 +44,17 @@ fn joins(options: &Options) -> Result<JoinRule, String> {
         None | Some("default") => Ok(JoinRule::Default),
         Some("cfg") => Ok(JoinRule::Cfg),
         Some(other) => Err(format!("`joins` is default or cfg, not `{other}`")),
+    }
+}
+
+/// The option `steps`.
+fn steps(options: &Options) -> Result<Option<u64>, String> {
+    match options.get("steps") {
+        None => Ok(None),
+        Some(steps) => steps
+            .parse()
+            .map(Some)
+            .map_err(|_| format!("`steps` is a number, not `{steps}`")),
     }
 }
 

@@ -41,10 +41,8 @@ impl FileTest for Exec {
             ..ExecOptions::default()
         };
         how.joins = super::joins(options)?;
-        if let Some(steps) = options.get("steps") {
-            how.step_limit = steps
-                .parse()
-                .map_err(|_| format!("`steps` is a number, not `{steps}`"))?;
+        if let Some(steps) = super::steps(options)? {
+            how.step_limit = steps;
         }
         let (spec, func) = super::kernel(file)?;
         let launch = spec

@@ -1,0 +1,206 @@
+//! `test run` and `test interpret`: Cranelift's own run tests, as they are.
+//!
+//! A function is followed by comments that say what it returns:
+//!
+//! | comment | meaning |
+//! |---|---|
+//! | `; run: %f(1, 2) == 3` | it returns these bits; several results stand in brackets |
+//! | `; run: %f(1, 2) != 3` | it returns something else |
+//! | `; run` | it takes nothing and returns something that is not zero |
+//! | `; print: %f(1, 2)` | it returns; what is printed |
+//! | `; trap: %f(1, 0) == int_divz` | it traps with this code (not in Cranelift) |
+//!
+//! All lines about one function are the lanes of one launch: packed 32 to a
+//! warp, so that they diverge where the function branches on its arguments
+//! (lanes that are left over run lines again), and again alone, each a warp
+//! of its own. Both are done with the function as written, and with what
+//! conversion makes of it: left to its own, and with each form forced. Every lane of every
+//! launch must do what its line says.
+//!
+//! A function that uses what is not supported is refused by the lowering, and
+//! the lines about it are skipped with the refusal's kind as the reason.
+//! `target`, `set` and `feature` lines say how Cranelift is to compile, and mean
+//! nothing here.
+
+mod lanes;
+mod lines;
+mod versions;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use warpfold::clif::{self, ClifError, ReadOptions, Unit};
+use warpfold::exec::ExecOptions;
+
+use crate::filetest::{Case, FileTest, Language, Options, Output, Reason, TestFile, Verdict};
+
+use lines::{Found, Line};
+
+/// `test run`, and `test interpret`, which is the same here. Option: `steps=N`.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    name: &'static str,
+}
+
+impl Run {
+    /// `test run`.
+    pub const RUN: Self = Self { name: "run" };
+    /// `test interpret`; a file that asks for `test run` too has its lines
+    /// run once.
+    pub const INTERPRET: Self = Self { name: "interpret" };
+}
+
+impl FileTest for Run {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn options(&self) -> &[&str] {
+        &["steps"]
+    }
+
+    /// Other tools' comments pass, unless they look like a line that is to be
+    /// run.
+    fn reads(&self, word: &str, rest: &str) -> bool {
+        lines::WORDS.contains(&word) || !rest.trim_start().starts_with('%')
+    }
+
+    fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
+        let mut out = Output::default();
+        if self.name != Self::RUN.name && file.tests.iter().any(|t| t.name == Self::RUN.name) {
+            out.repeats = true;
+            return Ok(out);
+        }
+        if file.language != Language::Clif {
+            return Err("only CLIF has lines to run".to_owned());
+        }
+        let mut how = ExecOptions::default();
+        if let Some(steps) = super::steps(options)? {
+            how.step_limit = steps;
+        }
+        let units = clif::read_each(&file.code, &ReadOptions::default())
+            .map_err(|error| error.to_string())?;
+        let mut cases = Vec::new();
+        let mut lines: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
+        for found in lines::find(&file.text, &units) {
+            sort(found, &units, &mut lines, &mut cases);
+        }
+        for (unit, lines) in lines {
+            cases.extend(run_all(&units[unit], &lines, &how));
+        }
+        cases.sort_by_key(|case| case.line);
+        out.cases = cases;
+        Ok(out)
+    }
+}
+
+/// Puts a line to those about the same function, or makes a case of it if it
+/// cannot be run.
+fn sort(
+    found: Found,
+    units: &[Unit],
+    lines: &mut BTreeMap<usize, Vec<Line>>,
+    cases: &mut Vec<Case>,
+) {
+    let case = |verdict: Verdict, unit: &Unit| Case {
+        line: found.line,
+        verdict,
+        variants: Vec::new(),
+        opcodes: opcodes(unit),
+        printed: None,
+    };
+    let unit = &units[found.unit];
+    if let Some(verdict) = refused(unit) {
+        cases.push(case(verdict, unit));
+        return;
+    }
+    match found.parse(units) {
+        Ok((callee, _)) if refused(&units[callee]).is_some() => {
+            let verdict = refused(&units[callee]).unwrap_or(Verdict::Passed);
+            cases.push(case(verdict, &units[callee]));
+        }
+        Ok((callee, line)) => lines.entry(callee).or_default().push(line),
+        Err(message) => cases.push(case(Verdict::Failed(message), unit)),
+    }
+}
+
+/// What becomes of lines about a function that was not lowered.
+fn refused(unit: &Unit) -> Option<Verdict> {
+    let errors: &[ClifError] = unit.lowered.as_ref().err()?;
+    let kind = errors.iter().map(|e| e.kind).min()?;
+    if kind.is_unsupported() {
+        return Some(Verdict::Skipped(Reason {
+            name: kind.name().to_owned(),
+            doc: kind.doc().to_owned(),
+        }));
+    }
+    let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Some(Verdict::Failed(lines.join("\n")))
+}
+
+/// The names of the opcodes that occur in a function, sorted.
+fn opcodes(unit: &Unit) -> Arc<[String]> {
+    let Some(func) = &unit.source else {
+        return Arc::default();
+    };
+    let blocks = func.layout.blocks();
+    let insts = blocks.flat_map(|b| func.layout.block_insts(b));
+    let mut all: Vec<String> = insts
+        .map(|i| func.dfg.insts[i].opcode().to_string())
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into()
+}
+
+/// Runs lines about one function in every variant.
+fn run_all(unit: &Unit, lines: &[Line], how: &ExecOptions) -> Vec<Case> {
+    let Ok(lowered) = &unit.lowered else {
+        return Vec::new();
+    };
+    let opcodes = opcodes(unit);
+    let mut cases: Vec<Case> = lines
+        .iter()
+        .map(|line| Case {
+            line: line.line,
+            verdict: Verdict::Passed,
+            variants: Vec::with_capacity(versions::NAMES.len()),
+            opcodes: Arc::clone(&opcodes),
+            printed: None,
+        })
+        .collect();
+    let mut first_values = vec![None; lines.len()];
+    let versions = versions::of(&lowered.func);
+    // The results of each version's launches.
+    let mut results: Vec<[Vec<Result<(), String>>; 2]> = Vec::new();
+    for (i, version) in versions.iter().enumerate() {
+        let result = match &version.func {
+            // The same code runs the same way; its results hold for both.
+            Ok(_) if version.same_as.is_some_and(|j| j < i) => {
+                results[version.same_as.unwrap_or(0)].clone()
+            }
+            Ok(func) => [lanes::packed(lines.len()), lanes::alone(lines.len())]
+                .map(|shape| lanes::run(func, lines, shape, how, &mut first_values)),
+            Err(message) => {
+                let failed = vec![Err(message.clone()); lines.len()];
+                [failed.clone(), failed]
+            }
+        };
+        results.push(result);
+    }
+    for (names, result) in versions::NAMES.iter().zip(&results) {
+        for (&name, checks) in names.iter().zip(result) {
+            for (case, check) in cases.iter_mut().zip(checks) {
+                case.variants.push((name, check.is_ok()));
+                let Err(message) = check else { continue };
+                if let Verdict::Passed = case.verdict {
+                    case.verdict = Verdict::Failed(format!("{name}: {message}"));
+                }
+            }
+        }
+    }
+    for (case, (line, values)) in cases.iter_mut().zip(lines.iter().zip(first_values)) {
+        case.printed = line.printed(values.as_deref());
+    }
+    cases
+}
