@@ -20,7 +20,7 @@ pub use ends::{End, EndKind, Ends};
 pub use joins::{JoinRule, Joins};
 pub use loops::{LoopId, Loops};
 pub use profile::{BranchCounts, Profile, SegmentCounts, segments};
-pub use regions::{NoRegion, Region, RegionId, RegionShape, Regions};
+pub use regions::{MAX_STRAIGHT_HEIGHT, NoRegion, Region, RegionId, RegionShape, Regions};
 pub use uniformity::{
     Convergence, KnownBits, LaunchShape, Reason, Scope, Shape, Uniformity, UniformityOptions,
 };

@@ -165,6 +165,8 @@ pub struct Region {
     pub parent: Option<RegionId>,
     /// The regions whose parent this is, in topological order of their heads.
     pub children: Vec<RegionId>,
+    /// How many regions deep it is: 1 where nothing is nested in it.
+    pub height: u32,
     start: u32,
     end: u32,
 }
@@ -181,6 +183,11 @@ pub struct Regions {
     /// Where there is a next block without successors, by place.
     next_end: Vec<u32>,
 }
+
+/// How many regions deep straight-line code may span. Of higher regions a
+/// profile keeps no counts of the inside: nothing asks for them, and of a deep
+/// nest they would be quadratic.
+pub const MAX_STRAIGHT_HEIGHT: u32 = 8;
 
 const NOT_A_BRANCH: NoRegion = NoRegion::NotABranch;
 
@@ -242,6 +249,14 @@ impl Regions {
         for id in this.regions.keys() {
             this.regions[id].shape = shapes::classify(func, cfg, &this, id);
         }
+        // Inner regions come after those around them.
+        for id in this.regions.keys().rev() {
+            if let Some(parent) = this.regions[id].parent {
+                let height = this.regions[id].height + 1;
+                let parent = &mut this.regions[parent];
+                parent.height = parent.height.max(height);
+            }
+        }
         this
     }
 
@@ -271,6 +286,7 @@ impl Regions {
             has_early_end: self.next_end[start as usize] < end,
             parent,
             children: Vec::new(),
+            height: 1,
             start,
             end,
         })

@@ -117,6 +117,10 @@ const IDIOMS: &[(&str, &str)] = &[
         "v4 = uextend.i64 v3\nv5 = iadd.i64 v1, v4\nv6 = load.i32 v5",
     ),
     (
+        "atomic access, for lanes take turns",
+        "v4 = atomic_add.i32 v0, v1",
+    ),
+    (
         "ballot of a lane's truth",
         "v4 = icmp.i32 ult v2, v0\nv5 = ballot v4",
     ),

@@ -1,4 +1,4 @@
-//! What CLIF has no opcode for: the SIMT intrinsics, written as calls to
+//! What CLIF has no opcode for: SIMT intrinsics and math functions, written as calls to
 //! imported functions with fixed names.
 //!
 //! ```text
@@ -25,6 +25,12 @@ pub enum Slot {
     I32,
     /// The integer as wide as a pointer.
     Pointer,
+    /// `f16`.
+    F16,
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
     /// Any scalar integer or float; the same wherever it stands in a signature.
     Any,
 }
@@ -83,6 +89,39 @@ intrinsics! {
     barrier() = Barrier;
     warp_sync() = WarpSync;
     shared_base() -> Pointer = SharedBase;
+    sin(F64) -> F64 = Sin;
+    sinf(F32) -> F32 = Sin;
+    sinf16(F16) -> F16 = Sin;
+    cos(F64) -> F64 = Cos;
+    cosf(F32) -> F32 = Cos;
+    cosf16(F16) -> F16 = Cos;
+    tan(F64) -> F64 = Tan;
+    tanf(F32) -> F32 = Tan;
+    tanf16(F16) -> F16 = Tan;
+    exp(F64) -> F64 = Exp;
+    expf(F32) -> F32 = Exp;
+    expf16(F16) -> F16 = Exp;
+    exp2(F64) -> F64 = Exp2;
+    exp2f(F32) -> F32 = Exp2;
+    exp2f16(F16) -> F16 = Exp2;
+    log(F64) -> F64 = Log;
+    logf(F32) -> F32 = Log;
+    logf16(F16) -> F16 = Log;
+    log2(F64) -> F64 = Log2;
+    log2f(F32) -> F32 = Log2;
+    log2f16(F16) -> F16 = Log2;
+    pow(F64, F64) -> F64 = Pow;
+    powf(F32, F32) -> F32 = Pow;
+    powf16(F16, F16) -> F16 = Pow;
+    rsqrt(F64) -> F64 = Rsqrt;
+    rsqrtf(F32) -> F32 = Rsqrt;
+    rsqrtf16(F16) -> F16 = Rsqrt;
+    atan2(F64, F64) -> F64 = Atan2;
+    atan2f(F32, F32) -> F32 = Atan2;
+    atan2f16(F16, F16) -> F16 = Atan2;
+    tanh(F64) -> F64 = Tanh;
+    tanhf(F32) -> F32 = Tanh;
+    tanhf16(F16) -> F16 = Tanh;
 }
 
 impl Intrinsic {
@@ -97,6 +136,9 @@ impl Intrinsic {
             Slot::Truth => "i8".into(),
             Slot::I32 => "i32".into(),
             Slot::Pointer => pointer.to_string(),
+            Slot::F16 => "f16".into(),
+            Slot::F32 => "f32".into(),
+            Slot::F64 => "f64".into(),
             Slot::Any => "T".into(),
         })
     }
@@ -120,6 +162,9 @@ impl Intrinsic {
                 Slot::Truth => ty == types::I8,
                 Slot::I32 => ty == types::I32,
                 Slot::Pointer => ty == pointer,
+                Slot::F16 => ty == types::F16,
+                Slot::F32 => ty == types::F32,
+                Slot::F64 => ty == types::F64,
                 Slot::Any => crate::opmap::lane_type(ty).is_ok() && *any.get_or_insert(ty) == ty,
             };
             fits && param.purpose == clif::ArgumentPurpose::Normal
@@ -175,11 +220,12 @@ fn edit_distance(a: &str, b: &str) -> usize {
 /// The page of the book: every intrinsic with signature and meaning.
 pub fn intrinsics_page() -> String {
     let mut page = String::from(
-        "# SIMT intrinsics in CLIF\n\n\
+        "# Intrinsics in CLIF\n\n\
          This page is rendered from the table in `crates/clif/src/intrinsics.rs`; after a change there,\n\
          `BLESS=1 cargo test -p warpfold-clif` writes it anew.\n\n\
-         CLIF has no opcodes for what a lane can ask of its warp, block and grid. They are calls to\n\
-         imported functions with the names below, declared in the function's preamble:\n\n\
+         CLIF has no opcodes for what a lane can ask of its warp, block and grid, nor for sines and their\n\
+         like. They are calls to imported functions with the names below, declared in the function's\n\
+         preamble:\n\n\
          ```text\n\
          function %kernel(i64) {\n    \
              fn0 = %lane_id() -> i32\n    \
@@ -188,10 +234,14 @@ pub fn intrinsics_page() -> String {
              v1 = call fn0()\n    \
              ...\n\
          ```\n\n\
-         `T` is any scalar type, `i8` to `i128`, `f32` or `f64`: one declaration for each type used.\n\
+         `T` is any scalar type, `i8` to `i128`, `f16`, `f32` or `f64`: one declaration for each type used.\n\
          An `i8` is a truth value: any nonzero number is true, results are 0 or 1. `ptr` is `i64`,\n\
          or `i32` where the target's pointers have 32 bits. *Participating* lanes are those that\n\
          execute the call together.\n\n\
+         The math functions have C's names: no suffix for `f64`, `f` for `f32`; and `f16` for half\n\
+         precision, where the `f32` result is rounded. They come from the `libm` crate, so their bits are\n\
+         the same on every platform. They are pure, never trap, and cost what the class `math` (`math64` on\n\
+         `f64`) costs.\n\n\
          | intrinsic | instruction | meaning |\n\
          |---|---|---|\n",
     );
@@ -201,6 +251,9 @@ pub fn intrinsics_page() -> String {
                 Slot::Truth => "i8",
                 Slot::I32 => "i32",
                 Slot::Pointer => "ptr",
+                Slot::F16 => "f16",
+                Slot::F32 => "f32",
+                Slot::F64 => "f64",
                 Slot::Any => "T",
             }
             .into()
@@ -219,7 +272,7 @@ pub fn intrinsics_page() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold_ir::{Operand, ResultType};
+    use warpfold_ir::{Operand, ResultType, TypeSet};
 
     /// The table's slots agree with the shape of the opcode they become.
     #[test]
@@ -227,12 +280,19 @@ mod tests {
         for i in INTRINSICS {
             let shape = i.opcode.shape();
             let pred = shape.types().only() == Some(warpfold_ir::Type::Pred);
+            // A math function has a row for each float type.
+            let own = match shape.types() {
+                TypeSet::Float if i.name.ends_with("f16") => Slot::F16,
+                TypeSet::Float if i.name.ends_with('f') => Slot::F32,
+                TypeSet::Float => Slot::F64,
+                _ => Slot::Any,
+            };
             let expected: Vec<Slot> = shape
                 .operands()
                 .iter()
                 .map(|o| match o {
                     Operand::Same if pred => Slot::Truth,
-                    Operand::Same => Slot::Any,
+                    Operand::Same => own,
                     Operand::Pred => Slot::Truth,
                     Operand::I32 => Slot::I32,
                     other => panic!("{}: {other:?}", i.name),
@@ -244,7 +304,7 @@ mod tests {
                 (_, Some(warpfold_ir::Type::Pred)) => Some(Slot::Truth),
                 (_, Some(_)) => Some(Slot::I32),
                 _ if i.opcode == Opcode::SharedBase => Some(Slot::Pointer),
-                _ => Some(Slot::Any),
+                _ => Some(own),
             };
             assert_eq!(i.result, result, "{}", i.name);
         }

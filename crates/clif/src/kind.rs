@@ -30,10 +30,6 @@ pub enum ErrorKind {
     Unwind,
     /// The address of a symbol.
     Symbol,
-    /// Half precision.
-    Half,
-    /// An atomic access or a fence.
-    Atomic,
     /// A call, or the address of a function.
     Call,
     /// Something else that is not supported.
@@ -42,7 +38,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 10] = [
         Self::Text,
         Self::Invalid,
         Self::Vector,
@@ -51,8 +47,6 @@ impl ErrorKind {
         Self::CallConv,
         Self::Unwind,
         Self::Symbol,
-        Self::Half,
-        Self::Atomic,
         Self::Call,
         Self::Other,
     ];
@@ -68,8 +62,6 @@ impl ErrorKind {
             Self::CallConv => "callconv",
             Self::Unwind => "unwind",
             Self::Symbol => "symbol",
-            Self::Half => "f16",
-            Self::Atomic => "atomic",
             Self::Call => "call",
             Self::Other => "other",
         }
@@ -86,8 +78,6 @@ impl ErrorKind {
             Self::CallConv => "parameters of a calling convention",
             Self::Unwind => "exceptions",
             Self::Symbol => "addresses of symbols",
-            Self::Half => "half precision",
-            Self::Atomic => "atomic accesses and fences",
             Self::Call => "calls",
             Self::Other => "otherwise not supported",
         }
@@ -102,7 +92,6 @@ impl ErrorKind {
     pub(crate) fn of_type(ty: clif::Type) -> Option<Self> {
         match ty {
             types::F128 => Some(Self::Quad),
-            types::F16 => Some(Self::Half),
             _ if ty.is_vector() || ty.is_dynamic_vector() => Some(Self::Vector),
             _ => None,
         }
@@ -123,7 +112,6 @@ impl ErrorKind {
     fn of_opcode(op: Opcode) -> Self {
         match op {
             Opcode::F128const => Self::Quad,
-            Opcode::F16const => Self::Half,
             Opcode::DynamicStackAddr => Self::Vector,
             Opcode::GetPinnedReg
             | Opcode::SetPinnedReg
@@ -137,11 +125,6 @@ impl ErrorKind {
                 Self::Unwind
             }
             Opcode::SymbolValue | Opcode::TlsValue => Self::Symbol,
-            Opcode::AtomicRmw
-            | Opcode::AtomicCas
-            | Opcode::AtomicLoad
-            | Opcode::AtomicStore
-            | Opcode::Fence => Self::Atomic,
             Opcode::Call
             | Opcode::CallIndirect
             | Opcode::ReturnCall

@@ -24,15 +24,12 @@ pub enum Rule {
 }
 
 const VECTOR: &str = "a lane holds scalars only; the vector is the warp";
-const ATOMIC: &str = "atomic memory accesses are not supported";
 const CALL: &str = "only intrinsics are called so far, and those directly";
 const MACHINE: &str = "a lane has no machine registers or stack frame to look at";
 const SYMBOL: &str =
     "there is no linker that would give a symbol an address; pass the address as a parameter";
 const UNWIND: &str = "there is no unwinding in a warp";
-const SIGNED_CARRY: &str =
-    "CLIF leaves open what it yields when two signed overflows cancel each other";
-const F16: &str = "half and quadruple precision are not supported";
+const F128: &str = "quadruple precision is not supported";
 
 /// What becomes of `op`, as far as the types of its operands allow.
 pub fn rule(op: Clif) -> Rule {
@@ -49,7 +46,7 @@ pub fn rule(op: Clif) -> Rule {
         Clif::Nop => Arm("nothing"),
         Clif::SequencePoint => Arm("nothing: it carries debug tags only"),
 
-        Clif::Iconst | Clif::F32const | Clif::F64const => Arm("`const`"),
+        Clif::Iconst | Clif::F16const | Clif::F32const | Clif::F64const => Arm("`const`"),
         Clif::Icmp => Arm("`icmp`, a `pred`"),
         Clif::Fcmp => Arm("`fcmp`, a `pred`"),
         Clif::Select => Arm("`select`"),
@@ -69,6 +66,11 @@ pub fn rule(op: Clif) -> Rule {
         Clif::Istore16 => Direct(Opcode::Istore16),
         Clif::Istore32 => Direct(Opcode::Istore32),
         Clif::StackAddr => Direct(Opcode::StackAddr),
+        Clif::AtomicLoad => Direct(Opcode::AtomicLoad),
+        Clif::AtomicStore => Direct(Opcode::AtomicStore),
+        Clif::AtomicRmw => Arm("`atomic_add` and so on, by its operation; the address comes last"),
+        Clif::AtomicCas => Arm("`atomic_cas`; the address comes last"),
+        Clif::Fence => Arm("`fence`"),
 
         Clif::Iadd => Direct(Opcode::Iadd),
         Clif::Isub => Direct(Opcode::Isub),
@@ -102,14 +104,13 @@ pub fn rule(op: Clif) -> Rule {
         Clif::Popcnt => Direct(Opcode::Popcnt),
         Clif::UaddOverflow | Clif::UaddOverflowCin => Arm("`iadd`, and `icmp ult` for the carry"),
         Clif::UsubOverflow | Clif::UsubOverflowBin => Arm("`isub`, and `icmp ult` for the borrow"),
-        Clif::SaddOverflow | Clif::SsubOverflow => {
+        Clif::SaddOverflow | Clif::SsubOverflow | Clif::SaddOverflowCin | Clif::SsubOverflowBin => {
             Arm("`iadd`/`isub`, and the signs compared for the overflow")
         }
         Clif::UmulOverflow | Clif::SmulOverflow => {
             Arm("`imul`, and `umulhi`/`smulhi` compared for the overflow")
         }
         Clif::UaddOverflowTrap => Arm("`iadd`, `icmp ult`, `trap if p`"),
-        Clif::SaddOverflowCin | Clif::SsubOverflowBin => Refused(SIGNED_CARRY),
         Clif::Isplit => Arm("`ireduce`, `ushr`, `ireduce`"),
         Clif::Iconcat => Arm("`uextend`s, `ishl`, `bor`"),
 
@@ -142,11 +143,7 @@ pub fn rule(op: Clif) -> Rule {
         Clif::Trunc => Direct(Opcode::Trunc),
         Clif::Nearest => Direct(Opcode::Nearest),
 
-        Clif::F16const | Clif::F128const => Refused(F16),
-        Clif::AtomicRmw | Clif::AtomicCas | Clif::AtomicLoad | Clif::AtomicStore => Refused(ATOMIC),
-        Clif::Fence => {
-            Refused("memory fences are not supported; `%barrier` orders a block's accesses")
-        }
+        Clif::F128const => Refused(F128),
         Clif::CallIndirect | Clif::ReturnCall | Clif::ReturnCallIndirect | Clif::FuncAddr => {
             Refused(CALL)
         }
@@ -211,9 +208,10 @@ pub fn lane_type(ty: clif::Type) -> Result<Type, &'static str> {
         types::I32 => Type::I32,
         types::I64 => Type::I64,
         types::I128 => Type::I128,
+        types::F16 => Type::F16,
         types::F32 => Type::F32,
         types::F64 => Type::F64,
-        types::F16 | types::F128 => return Err(F16),
+        types::F128 => return Err(F128),
         _ if ty.is_vector() || ty.is_dynamic_vector() => return Err(VECTOR),
         _ => return Err("it has no form in a lane"),
     })
@@ -267,28 +265,43 @@ pub fn trap_code(code: clif::TrapCode) -> TrapCode {
     }
 }
 
-/// The IR's flags for an access of `bytes` bytes, or why there are none.
-/// Alias regions are dropped: they only permit what the IR does not do.
-pub fn mem_flags(flags: clif::MemFlagsData, bytes: u32) -> Result<MemFlags, &'static str> {
-    if bytes > 1 && flags.explicit_endianness() == Some(clif::Endianness::Big) {
-        return Err("memory is little-endian");
+/// The instruction of a read-modify-write.
+pub fn update(op: clif::AtomicRmwOp) -> Opcode {
+    use clif::AtomicRmwOp::*;
+    match op {
+        Add => Opcode::AtomicAdd,
+        Sub => Opcode::AtomicSub,
+        And => Opcode::AtomicAnd,
+        Nand => Opcode::AtomicNand,
+        Or => Opcode::AtomicOr,
+        Xor => Opcode::AtomicXor,
+        Xchg => Opcode::AtomicXchg,
+        Umin => Opcode::AtomicUmin,
+        Umax => Opcode::AtomicUmax,
+        Smin => Opcode::AtomicSmin,
+        Smax => Opcode::AtomicSmax,
     }
-    if !matches!(
-        flags.trap_code(),
-        None | Some(clif::TrapCode::HEAP_OUT_OF_BOUNDS)
-    ) {
-        return Err("an access that fails traps with heap_oob and no other code");
-    }
+}
+
+/// The IR's flags for an access of `bytes` bytes. Alias regions are dropped:
+/// they only permit what the IR does not do.
+pub fn mem_flags(flags: clif::MemFlagsData, bytes: u32) -> MemFlags {
+    let big = bytes > 1 && flags.explicit_endianness() == Some(clif::Endianness::Big);
     let set = [
+        (big, MemFlags::BIG),
         (flags.notrap(), MemFlags::NOTRAP),
         (flags.aligned(), MemFlags::ALIGNED),
         (flags.can_move(), MemFlags::CAN_MOVE),
         (flags.readonly(), MemFlags::READONLY),
     ];
-    Ok(set
+    let named = set
         .into_iter()
         .filter(|&(on, _)| on)
-        .fold(MemFlags::NONE, |all, (_, flag)| all | flag))
+        .fold(MemFlags::NONE, |all, (_, flag)| all | flag);
+    match flags.trap_code() {
+        Some(code) => named.with_code(trap_code(code)),
+        None => named,
+    }
 }
 
 /// The page of the book: every CLIF opcode and what becomes of it.
@@ -301,8 +314,7 @@ pub fn coverage_page() -> String {
          `test` headers of its filetests, and checked by Cranelift's own verifier (without a target).\n\
          What is not supported is refused with the opcode, the line and the reason; all such places of\n\
          a file are reported at once.\n\n\
-         **Types.** `i8` to `i128`, `f32`, `f64`. Vectors, `f16` and `f128` are refused,\n\
-         and so are conversions from floats to `i128`.\n\n\
+         **Types.** `i8` to `i128`, `f16`, `f32`, `f64`. Vectors and `f128` are refused.\n\n\
          **Truth values.** CLIF's compares yield an `i8` that is 0 or 1. Here they are `pred`, and so\n\
          are `band`, `bor`, `bxor`, `select`, integer extensions and block parameters of them where a\n\
          condition depends on them; `icmp eq x, 0` and `bxor x, 1` of such a value is `not`. `bint`\n\
@@ -312,6 +324,22 @@ pub fn coverage_page() -> String {
          **Parameters** are uniform across the grid unless the launch says otherwise; extension\n\
          attributes and calling conventions mean nothing here. Addresses have the width of the target's\n\
          pointers. Alias regions and source locations are ignored.\n\n\
+         **Memory flags** keep their meaning: `aligned` demands alignment, `big` turns the bytes round, a\n\
+         trap code takes the place of `heap_oob`. `notrap` is a promise that is checked: an access that\n\
+         fails traps in any case.\n\n\
+         **Where Cranelift's interpreter says otherwise**, CLIF's documentation is followed:\n\n\
+         - `sadd_overflow_cin` and `ssub_overflow_bin` tell whether the sum or difference of all three\n  \
+           operands fits. The interpreter also reports an overflow that the carry takes back, as in\n  \
+           `-128 + -1 + 1` on `i8`.\n\
+         - `fcvt_to_uint` and `fcvt_to_uint_sat` to `i128` take the whole range. The interpreter goes by way\n  \
+           of a signed number: from 2^127 on it saturates there.\n\
+         - `fcvt_to_sint` to `i128` traps where the number does not fit; the interpreter saturates. (For both\n  \
+           three run lines of Cranelift's own `i128-conversion.clif`, which no backend runs, ask for what the\n  \
+           interpreter gives.)\n\
+         - Conversions from integers to `f16` and of `f16` to integers, which the interpreter does not know,\n  \
+           round and trap like those of the other floats.\n\
+         - An atomic access demands alignment to its width even without `aligned`, as every GPU does (and\n  \
+           AArch64). CLIF leaves this to the target; the interpreter demands it only with the flag.\n\n\
          **Blocks** keep their numbers and their order; blocks that no path from the entry reaches are\n\
          dropped. Values are renumbered.\n\n\
          | CLIF | becomes |\n\

@@ -43,10 +43,11 @@ fn direct_rows() {
             InstructionFormat::Ternary => (format!("{from} {from} {from}"), "v0, v1, v2"),
             InstructionFormat::Load => ("i64".into(), "v0-8"),
             InstructionFormat::Store => (format!("{from} i64"), "v0, v1+12"),
+            InstructionFormat::StoreNoOffset => (format!("{from} i64"), "v0, v1"),
             other => panic!("{name} has format {other:?}"),
         };
         let n = types.split_whitespace().count();
-        if op.can_store() && op != Opcode::Store {
+        if op.can_store() && !matches!(op, Opcode::Store | Opcode::AtomicStore) {
             // The narrow stores take wider integers only.
             check(
                 "i64 i64",
@@ -67,7 +68,7 @@ fn direct_rows() {
             );
         }
     }
-    assert_eq!(seen, 69);
+    assert_eq!(seen, 71);
 }
 
 #[test]
@@ -107,6 +108,11 @@ fn constants() {
         "v0 = f64const +NaN:0x7",
         "v0 = const.f64 nan:0x7ff8000000000007",
     );
+    check(
+        "",
+        "v0 = f16const 0x1.8p1; v1 = f16const -NaN:0x7; v2 = f16const -Inf",
+        "v0 = const.f16 3.0; v1 = const.f16 nan:0xfe07; v2 = const.f16 -inf",
+    );
     // 0 and 1 might be truth values; unused ones are not kept.
     check(
         "",
@@ -138,6 +144,13 @@ fn memory() {
         "v1 = load.i8 big v0; v2 = sload8.i64 big v0",
         "v1 = load.i8 v0; v2 = sload8.i64 v0",
     );
+    // Byte order and trap codes stay with the access.
+    check(
+        "i64 f64",
+        "v2 = load.i32 big v0; v3 = uload16.i64 big user3 v0; store notrap big v1, v0; v4 = load.i8 int_ovf v0",
+        "v2 = load.i32 big v0; v3 = uload16.i64 big user3 v0; store.f64 notrap big v1, v0; v4 = load.i8 int_ovf v0",
+    );
+    check("i64", "v1 = load.i8 heap_oob v0", "v1 = load.i8 v0");
     let lines = common::ir(
         "function %f() -> i64 {
     ss1 = explicit_slot 16, align = 4
@@ -161,6 +174,78 @@ block0:
             "ret v1",
         ]
     );
+}
+
+#[test]
+fn atomics() {
+    for (op, ir) in [
+        ("add", "add"),
+        ("sub", "sub"),
+        ("and", "and"),
+        ("nand", "nand"),
+        ("or", "or"),
+        ("xor", "xor"),
+        ("xchg", "xchg"),
+        ("umin", "umin"),
+        ("umax", "umax"),
+        ("smin", "smin"),
+        ("smax", "smax"),
+    ] {
+        for ty in ["i8", "i16", "i32", "i64", "i128"] {
+            check(
+                &format!("i64 {ty}"),
+                &format!("v2 = atomic_rmw.{ty} {op} v0, v1"),
+                &format!("v2 = atomic_{ir}.{ty} v1, v0"),
+            );
+        }
+    }
+    check(
+        "i64 i16 i16",
+        "v3 = atomic_cas big v0, v1, v2; v4 = atomic_load.i16 notrap v0; atomic_store v4, v0; fence",
+        "v3 = atomic_cas.i16 big v1, v2, v0; v4 = atomic_load.i16 notrap v0; atomic_store.i16 v4, v0; fence",
+    );
+    // A truth value is a number in memory.
+    check(
+        "i64 i32",
+        "v2 = icmp eq v1, v1; v3 = atomic_rmw.i8 or v0, v2",
+        "v2 = icmp.i32 eq v1, v1; v3 = bint.i8 v2; v4 = atomic_or.i8 v3, v0",
+    );
+}
+
+#[test]
+fn half_precision() {
+    check(
+        "f16 f32 f64 i16",
+        "v4 = fpromote.f64 v0; v5 = fdemote.f16 v2; v6 = fma v0, v5, v0; v7 = bitcast.f16 v3; \
+         v8 = fcmp lt v6, v7; v9 = select v8, v6, v7; v10 = fcvt_to_sint.i128 v9; \
+         v11 = fcvt_from_uint.f16 v3",
+        "v4 = fpromote.f64 v0; v5 = fdemote.f16 v2; v6 = fma.f16 v0, v5, v0; v7 = bitcast.f16 v3; \
+         v8 = fcmp.f16 lt v6, v7; v9 = select.f16 v8, v6, v7; v10 = fcvt_to_sint.i128 v9; \
+         v11 = fcvt_from_uint.f16 v3",
+    );
+    check(
+        "f16 f16",
+        "v2 = bxor v0, v1",
+        "v2 = bitcast.i16 v0; v3 = bitcast.i16 v1; v4 = bxor.i16 v2, v3; v5 = bitcast.f16 v4",
+    );
+}
+
+#[test]
+fn math_functions() {
+    let rows = "sin cos tan exp exp2 log log2 pow rsqrt atan2 tanh";
+    for name in rows.split(' ') {
+        for (suffix, ty) in [("", "f64"), ("f", "f32"), ("f16", "f16")] {
+            let (params, args) = match name {
+                "pow" | "atan2" => (format!("{ty}, {ty}"), "v0, v0"),
+                _ => (ty.to_string(), "v0"),
+            };
+            let lines = common::ir(&format!(
+                "function %f({ty}) -> {ty} {{\n    fn0 = %{name}{suffix}({params}) -> {ty}\n\
+                 block0(v0: {ty}):\n    v1 = call fn0({args})\n    return v1\n}}"
+            ));
+            assert_eq!(lines[1], format!("v1 = {name}.{ty} {args}"));
+        }
+    }
 }
 
 #[test]
@@ -266,6 +351,14 @@ fn carries() {
          v6 = const.i8 0; v7 = icmp.i8 slt v5, v6",
     );
     check(
+        "i8 i8",
+        "v2, v3 = sadd_overflow v0, v1; v4, v5 = sadd_overflow_cin v0, v1, v3",
+        "v2 = iadd.i8 v0, v1; v3 = bxor.i8 v0, v2; v4 = bxor.i8 v1, v2; v5 = band.i8 v3, v4; \
+         v6 = const.i8 0; v7 = icmp.i8 slt v5, v6; v8 = iadd.i8 v0, v1; v9 = bint.i8 v7; \
+         v10 = iadd.i8 v8, v9; v11 = bxor.i8 v0, v10; v12 = bxor.i8 v1, v10; \
+         v13 = band.i8 v11, v12; v14 = icmp.i8 slt v13, v6",
+    );
+    check(
         "i64 i64",
         "v2, v3 = umul_overflow v0, v1; v4, v5 = smul_overflow v0, v1",
         "v2 = imul.i64 v0, v1; v3 = umulhi.i64 v0, v1; v4 = const.i64 0; v5 = icmp.i64 ne v3, v4; \
@@ -279,32 +372,31 @@ fn carries() {
     );
 }
 
-/// The expansions compute what they should, over all pairs of bytes.
+/// The expansions compute what they should, over all pairs of bytes and both
+/// carries.
 #[test]
 fn carries_compute() {
     use warpfold_ir::eval::eval;
-    type Reference = fn(u8, u8) -> (u8, bool);
-    let cases: [(&str, Reference); 6] = [
-        ("uadd_overflow", |a, b| a.overflowing_add(b)),
-        ("usub_overflow", |a, b| a.overflowing_sub(b)),
-        ("umul_overflow", |a, b| a.overflowing_mul(b)),
-        ("sadd_overflow", |a, b| {
-            let (v, o) = (a as i8).overflowing_add(b as i8);
-            (v as u8, o)
-        }),
-        ("ssub_overflow", |a, b| {
-            let (v, o) = (a as i8).overflowing_sub(b as i8);
-            (v as u8, o)
-        }),
-        ("smul_overflow", |a, b| {
-            let (v, o) = (a as i8).overflowing_mul(b as i8);
-            (v as u8, o)
-        }),
+    // The exact result; and whether it is taken as signed.
+    type Reference = fn(i32, i32, i32) -> i32;
+    let cases: [(&str, bool, Reference); 10] = [
+        ("uadd_overflow", false, |a, b, _| a + b),
+        ("usub_overflow", false, |a, b, _| a - b),
+        ("umul_overflow", false, |a, b, _| a * b),
+        ("sadd_overflow", true, |a, b, _| a + b),
+        ("ssub_overflow", true, |a, b, _| a - b),
+        ("smul_overflow", true, |a, b, _| a * b),
+        ("uadd_overflow_cin", false, |a, b, c| a + b + c),
+        ("usub_overflow_bin", false, |a, b, c| a - b - c),
+        ("sadd_overflow_cin", true, |a, b, c| a + b + c),
+        ("ssub_overflow_bin", true, |a, b, c| a - b - c),
     ];
-    for (op, expected) in cases {
+    for (op, signed, exact) in cases {
+        let carries = op.ends_with("in");
         let text = format!(
-            "function %f(i8, i8) -> i8, i8 {{\nblock0(v0: i8, v1: i8):\n\
-             v2, v3 = {op} v0, v1\nreturn v2, v3\n}}"
+            "function %f(i8, i8, i8) -> i8, i8 {{\nblock0(v0: i8, v1: i8, v2: i8):\n\
+             v3, v4 = {op} v0, v1{}\nreturn v3, v4\n}}",
+            if carries { ", v2" } else { "" }
         );
         let lowered = good(&text);
         let func = &lowered[0].func;
@@ -312,25 +404,31 @@ fn carries_compute() {
         let warpfold_ir::Terminator::Ret(returned) = func.term(block) else {
             panic!("no return");
         };
-        for a in 0..=255u8 {
-            for b in 0..=255u8 {
-                let mut values = vec![0u128; func.num_values()];
-                let at = |v: warpfold_ir::Value| v.as_u32() as usize;
-                for (&p, x) in func.block(block).params.iter().zip([a, b]) {
-                    values[at(p)] = x.into();
-                }
-                for &i in &func.block(block).insts {
-                    let data = func.inst(i);
-                    let types: Vec<_> = data.args.iter().map(|&v| func.ty(v)).collect();
-                    let args: Vec<_> = data.args.iter().map(|&v| values[at(v)]).collect();
-                    let result = eval(data, &types, &args)
-                        .expect("lane-wise")
-                        .expect("no trap");
-                    values[at(data.results[0])] = result;
-                }
-                let got = (values[at(returned[0])] as u8, values[at(returned[1])] == 1);
-                assert_eq!(got, expected(a, b), "{op} {a} {b}");
+        // Any carry but 0 counts as 1.
+        let carry_in: &[u8] = if carries { &[0, 1, 0x80] } else { &[0] };
+        for (a, b, c) in (0..=255u8)
+            .flat_map(|a| (0..=255u8).map(move |b| (a, b)))
+            .flat_map(|(a, b)| carry_in.iter().map(move |&c| (a, b, c)))
+        {
+            let mut values = vec![0u128; func.num_values()];
+            let at = |v: warpfold_ir::Value| v.as_u32() as usize;
+            for (&p, x) in func.block(block).params.iter().zip([a, b, c]) {
+                values[at(p)] = x.into();
             }
+            for &i in &func.block(block).insts {
+                let data = func.inst(i);
+                let types: Vec<_> = data.args.iter().map(|&v| func.ty(v)).collect();
+                let args: Vec<_> = data.args.iter().map(|&v| values[at(v)]).collect();
+                let result = eval(data, &types, &args)
+                    .expect("lane-wise")
+                    .expect("no trap");
+                values[at(data.results[0])] = result;
+            }
+            let got = (values[at(returned[0])] as u8, values[at(returned[1])] == 1);
+            let wide = |x: u8| if signed { i32::from(x as i8) } else { x.into() };
+            let result = exact(wide(a), wide(b), i32::from(c != 0));
+            let expected = (result as u8, wide(result as u8) != result);
+            assert_eq!(got, expected, "{op} {a} {b} {c}");
         }
     }
 }

@@ -8,10 +8,10 @@
 
 use warpfold_ir::{MemFlags, TrapCode};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Side};
 use crate::memory::{GLOBAL_BASE, LOCAL_BASE, Location, Memory, SHARED_BASE, SlotPlace};
 use crate::program::{Access, Op};
-use crate::registers::{Kind, LANES, Lane, On, Reg, Registers, by_kind, lanes_of, put};
+use crate::registers::{Kind, LANES, Lane, On, Registers, by_kind, lanes_of, put};
 use crate::transactions::{LINE, SECTOR, local, units, wavefronts};
 
 /// All memory that a warp reaches.
@@ -40,7 +40,7 @@ pub(crate) struct Request {
 }
 
 /// A mapped place of one lane.
-enum Found {
+pub(crate) enum Found {
     Global(Location),
     Shared(usize),
     Local(usize),
@@ -50,7 +50,13 @@ impl Spaces<'_> {
     /// Finds `len` bytes at `address` as lane `lane` sees it. `buffer` is a
     /// guess, and then what was found.
     #[inline(always)]
-    fn find(&self, lane: usize, address: u64, len: usize, buffer: &mut usize) -> Option<Found> {
+    pub(crate) fn find(
+        &self,
+        lane: usize,
+        address: u64,
+        len: usize,
+        buffer: &mut usize,
+    ) -> Option<Found> {
         if address >= GLOBAL_BASE {
             let at = match self.memory.locate_in(*buffer, address, len) {
                 Some(at) => at,
@@ -82,8 +88,11 @@ impl Spaces<'_> {
         for (i, &a) in address.iter().enumerate() {
             apart |= a ^ first.wrapping_add(i as u64 * n);
         }
-        let fits =
-            on.mask == u32::MAX && apart == 0 && first >= GLOBAL_BASE && !misaligned(access, first);
+        let fits = on.mask == u32::MAX
+            && apart == 0
+            && first >= GLOBAL_BASE
+            && !misaligned(access, first)
+            && !access.flags.contains(MemFlags::BIG);
         if !fits {
             return None;
         }
@@ -92,7 +101,7 @@ impl Spaces<'_> {
 }
 
 impl Request {
-    fn new(address: [u64; LANES]) -> Self {
+    pub(crate) fn new(address: [u64; LANES]) -> Self {
         Self {
             address,
             global: 0,
@@ -109,23 +118,23 @@ impl Request {
     }
 
     /// Counts the transactions.
-    pub(crate) fn count(&self, counters: &mut Counters, access: &Access, store: bool) {
+    pub(crate) fn count(&self, counters: &mut Counters, access: &Access, side: Side) {
         let (address, bytes) = (&self.address, u64::from(access.bytes));
         if self.global != 0 {
-            let t = counters.global.side(store);
+            let t = counters.global.side(side);
             t.requests += 1;
             t.sectors += units(address, self.global, bytes, SECTOR);
             t.lines += units(address, self.global, bytes, LINE);
         }
         if self.shared != 0 {
-            let t = counters.shared.side(store);
+            let t = counters.shared.side(side);
             let w = wavefronts(address, self.shared, bytes);
             t.requests += 1;
             t.wavefronts += w;
             t.conflicts += w - 1;
         }
         if self.local != 0 {
-            let t = counters.local.side(store);
+            let t = counters.local.side(side);
             let (sectors, lines) = local(address, self.local, bytes);
             t.requests += 1;
             t.sectors += sectors;
@@ -134,13 +143,13 @@ impl Request {
     }
 
     #[inline(always)]
-    fn fault(&mut self, codes: &mut [TrapCode; LANES], lane: usize, code: TrapCode) {
+    pub(crate) fn fault(&mut self, codes: &mut [TrapCode; LANES], lane: usize, code: TrapCode) {
         self.faults |= 1 << lane;
         codes[lane] = code;
     }
 
     #[inline(always)]
-    fn through(&mut self, lane: usize, found: &Found) {
+    pub(crate) fn through(&mut self, lane: usize, found: &Found) {
         match found {
             Found::Global(_) => self.global |= 1 << lane,
             Found::Shared(_) => self.shared |= 1 << lane,
@@ -151,10 +160,10 @@ impl Request {
 
 /// Addresses of all lanes; those of 32 bits zero-extend.
 #[inline(always)]
-fn addresses(r: &Registers, kind: Kind, reg: Reg, offset: i64) -> [u64; LANES] {
+pub(crate) fn addresses(r: &Registers, access: &Access) -> [u64; LANES] {
     let mut out = [0; LANES];
-    let reg = usize::from(reg);
-    match kind {
+    let (reg, offset) = (usize::from(access.at), access.offset);
+    match access.address {
         Kind::W64 => {
             for (to, &a) in out.iter_mut().zip(&u64::file(r)[reg].0) {
                 *to = a.wrapping_add_signed(offset);
@@ -169,9 +178,34 @@ fn addresses(r: &Registers, kind: Kind, reg: Reg, offset: i64) -> [u64; LANES] {
     out
 }
 
-fn misaligned(access: &Access, address: u64) -> bool {
+pub(crate) fn misaligned(access: &Access, address: u64) -> bool {
     access.flags.contains(MemFlags::ALIGNED)
         && !address.is_multiple_of(u64::from(access.bytes.max(1)))
+}
+
+/// The number that some bytes in memory hold.
+#[inline(always)]
+pub(crate) fn read<T: Lane>(bytes: &[u8], access: &Access) -> T {
+    if !access.flags.contains(MemFlags::BIG) {
+        return T::read(bytes, access.signed);
+    }
+    let mut turned = [0; 16];
+    let turned = &mut turned[..bytes.len()];
+    turned.copy_from_slice(bytes);
+    turned.reverse();
+    T::read(turned, access.signed)
+}
+
+/// Puts a number into memory; says whether that changed the bytes there.
+#[inline(always)]
+pub(crate) fn write<T: Lane>(x: T, bytes: &mut [u8], access: &Access) -> bool {
+    if !access.flags.contains(MemFlags::BIG) {
+        return x.write(bytes);
+    }
+    bytes.reverse();
+    let changed = x.write(bytes);
+    bytes.reverse();
+    changed
 }
 
 /// Executes a load in the lanes that are on.
@@ -182,7 +216,7 @@ pub(crate) fn load(
     access: &Access,
     on: On,
 ) -> Request {
-    let address = addresses(r, access.address, op.a, access.offset);
+    let address = addresses(r, access);
     by_kind!(access.kind,
         T => load_as::<T>(r, spaces, op, access, on, address),
         pred => Request::new(address))
@@ -200,7 +234,7 @@ fn load_as<T: Lane>(
     let n = access.bytes as usize;
     let mut request = Request::new(address);
     let mut new = [T::default(); LANES];
-    let mut codes = [TrapCode::HeapOutOfBounds; LANES];
+    let mut codes = [access.flags.trap_code(); LANES];
     if let Some(at) = spaces.row(access, &address, on) {
         let bytes = spaces.memory.slice(at, LANES * n);
         for (x, chunk) in new.iter_mut().zip(bytes.chunks_exact(n)) {
@@ -215,7 +249,7 @@ fn load_as<T: Lane>(
                 continue;
             }
             let Some(found) = spaces.find(i, address[i], n, &mut buffer) else {
-                request.fault(&mut codes, i, TrapCode::HeapOutOfBounds);
+                request.fault(&mut codes, i, access.flags.trap_code());
                 continue;
             };
             let bytes = match found {
@@ -223,7 +257,7 @@ fn load_as<T: Lane>(
                 Found::Shared(at) => &spaces.shared[at..at + n],
                 Found::Local(at) => &spaces.local[at..at + n],
             };
-            new[i] = T::read(bytes, access.signed);
+            new[i] = read(bytes, access);
             request.through(i, &found);
         }
         if request.faults != 0 {
@@ -246,7 +280,7 @@ pub(crate) fn store(
     access: &Access,
     on: On,
 ) -> Request {
-    let address = addresses(r, access.address, op.b, access.offset);
+    let address = addresses(r, access);
     by_kind!(access.kind,
         T => store_as::<T>(r, spaces, op, access, on, address),
         pred => Request::new(address))
@@ -263,7 +297,7 @@ fn store_as<T: Lane>(
 ) -> Request {
     let n = access.bytes as usize;
     let mut request = Request::new(address);
-    let mut codes = [TrapCode::HeapOutOfBounds; LANES];
+    let mut codes = [access.flags.trap_code(); LANES];
     let values = T::file(r)[usize::from(op.a)].0;
     if let Some(at) = spaces.row(access, &address, on)
         && let Some(bytes) = spaces.memory.slice_mut(at, LANES * n)
@@ -281,21 +315,21 @@ fn store_as<T: Lane>(
             continue;
         }
         let Some(found) = spaces.find(i, address[i], n, &mut buffer) else {
-            request.fault(&mut codes, i, TrapCode::HeapOutOfBounds);
+            request.fault(&mut codes, i, access.flags.trap_code());
             continue;
         };
         let bytes = match found {
             Found::Global(at) => match spaces.memory.slice_mut(at, n) {
                 Some(bytes) => bytes,
                 None => {
-                    request.fault(&mut codes, i, TrapCode::HeapOutOfBounds);
+                    request.fault(&mut codes, i, access.flags.trap_code());
                     continue;
                 }
             },
             Found::Shared(at) => &mut spaces.shared[at..at + n],
             Found::Local(at) => &mut spaces.local[at..at + n],
         };
-        request.changed |= values[i].write(bytes);
+        request.changed |= write(values[i], bytes, access);
         request.through(i, &found);
     }
     if request.faults != 0 {

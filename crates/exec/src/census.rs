@@ -12,12 +12,13 @@
 //!
 //! An execution of a head is *open* until each of its lanes has come to the
 //! join or left. Open executions nest as regions do; each warp has its own.
+//! Regions higher than straight-line code may span are not counted.
 //! The interiors of regions are contiguous in one order of all blocks, so a
 //! region is a range of segment numbers.
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
-use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile, Regions};
+use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, MAX_STRAIGHT_HEIGHT, Profile, Regions};
 use warpfold_ir::Block;
 
 use crate::program::Program;
@@ -90,6 +91,9 @@ impl Census {
         }
         for id in regions.ids() {
             let region = &regions[id];
+            if region.height > MAX_STRAIGHT_HEIGHT {
+                continue;
+            }
             let blocks = regions.blocks(id);
             let count: usize = blocks.iter().map(|&b| segments_of(b).len()).sum();
             let first = blocks

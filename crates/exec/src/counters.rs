@@ -72,21 +72,31 @@ pub struct SharedTransactions {
     pub conflicts: u64,
 }
 
-/// Loads and stores of one space.
+/// Which counters of a space an access goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    Load,
+    Store,
+    Atomic,
+}
+
+/// Loads, stores and atomic accesses of one space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LoadStore<T> {
     /// Loads.
     pub loads: T,
     /// Stores.
     pub stores: T,
+    /// Atomic loads, stores and read-modify-writes.
+    pub atomics: T,
 }
 
 impl<T> LoadStore<T> {
-    pub(crate) fn side(&mut self, store: bool) -> &mut T {
-        if store {
-            &mut self.stores
-        } else {
-            &mut self.loads
+    pub(crate) fn side(&mut self, side: Side) -> &mut T {
+        match side {
+            Side::Load => &mut self.loads,
+            Side::Store => &mut self.stores,
+            Side::Atomic => &mut self.atomics,
         }
     }
 }

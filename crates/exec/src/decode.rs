@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use warpfold_analysis::{Cfg, JoinRule, Joins};
-use warpfold_ir::{Block, BlockCall, Function, Imm, InstData, Opcode, Terminator, Type, Value};
+use warpfold_ir::{
+    Block, BlockCall, Function, Imm, InstData, MemFlags, Opcode, Terminator, Type, Value,
+};
 
 use crate::error::LaunchError;
 use crate::lanes::code;
@@ -202,22 +204,31 @@ impl Decoder<'_> {
         use warpfold_ir::Shape::*;
         match (data.op.shape(), data.imm) {
             (Shift, _) => c = operand_type(1) as u16,
-            (Extend | Reduce | FloatToFloat | IntToFloat | FloatToInt | FloatToIntSat, _) => {
+            (Extend | Reduce | Promote | Demote | IntToFloat | FloatToInt | FloatToIntSat, _) => {
                 c = operand_type(0) as u16;
             }
             (_, Imm::Icc(cc)) => c = cc as u16,
             (_, Imm::Fcc(cc)) => c = cc as u16,
-            (Load | Store, Imm::Mem { flags, offset }) => {
-                let store = data.op.effects().writes;
-                let address = operand_type(usize::from(store));
+            (_, Imm::Mem { flags, offset }) => {
+                // The address is the last operand.
+                let last = data.args.len().saturating_sub(1);
+                let address = operand_type(last);
+                let atomic = data.op.shape().is_atomic();
+                let flags = match atomic {
+                    true => flags | MemFlags::ALIGNED,
+                    false => flags,
+                };
                 self.program.narrow_pointers |= address == Type::I32;
                 let (bytes, signed) = data.op.access(data.ty).unwrap_or((0, false));
+                let at = [a, b, c][last];
                 c = number(self.program.accesses.len(), "memory accesses")?;
                 self.program.accesses.push(Access {
                     bytes,
                     signed,
                     kind: Kind::of(data.ty),
                     address: Kind::of(address),
+                    at,
+                    atomic,
                     offset: i64::from(offset),
                     flags,
                 });

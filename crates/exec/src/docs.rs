@@ -165,55 +165,91 @@ const COUNTERS: &[Row] = &[
     ),
     row(&["traps"], "lanes", "That trapped.", ""),
     row(
-        &["global_load_requests", "global_store_requests"],
+        &[
+            "global_load_requests",
+            "global_store_requests",
+            "global_atomic_requests",
+        ],
         "requests",
         "Instructions in which a lane reached a buffer.",
         "`l1tex__t_requests_pipe_lsu_mem_global_op_ld`, `_st`",
     ),
     row(
-        &["global_load_sectors", "global_store_sectors"],
+        &[
+            "global_load_sectors",
+            "global_store_sectors",
+            "global_atomic_sectors",
+        ],
         "32 bytes",
         "Distinct sectors of each request.",
         "`l1tex__t_sectors_pipe_lsu_mem_global_op_ld`, `_st`",
     ),
     row(
-        &["global_load_lines", "global_store_lines"],
+        &[
+            "global_load_lines",
+            "global_store_lines",
+            "global_atomic_lines",
+        ],
         "128 bytes",
         "Distinct lines of each request.",
         "",
     ),
     row(
-        &["local_load_requests", "local_store_requests"],
+        &[
+            "local_load_requests",
+            "local_store_requests",
+            "local_atomic_requests",
+        ],
         "requests",
         "Instructions in which a lane reached a stack slot.",
         "`l1tex__t_requests_pipe_lsu_mem_local_op_ld`, `_st`",
     ),
     row(
-        &["local_load_sectors", "local_store_sectors"],
+        &[
+            "local_load_sectors",
+            "local_store_sectors",
+            "local_atomic_sectors",
+        ],
         "32 bytes",
         "Distinct sectors of each request, slots interleaved by lane.",
         "`l1tex__t_sectors_pipe_lsu_mem_local_op_ld`, `_st`",
     ),
     row(
-        &["local_load_lines", "local_store_lines"],
+        &[
+            "local_load_lines",
+            "local_store_lines",
+            "local_atomic_lines",
+        ],
         "128 bytes",
         "Distinct lines of each request, slots interleaved by lane.",
         "",
     ),
     row(
-        &["shared_load_requests", "shared_store_requests"],
+        &[
+            "shared_load_requests",
+            "shared_store_requests",
+            "shared_atomic_requests",
+        ],
         "requests",
         "Instructions in which a lane reached shared memory.",
         "`smsp__inst_executed_op_shared_ld`, `_st`",
     ),
     row(
-        &["shared_load_wavefronts", "shared_store_wavefronts"],
+        &[
+            "shared_load_wavefronts",
+            "shared_store_wavefronts",
+            "shared_atomic_wavefronts",
+        ],
         "wavefronts",
         "Rounds in which each bank serves one word.",
         "`l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld`, `_st`",
     ),
     row(
-        &["shared_load_conflicts", "shared_store_conflicts"],
+        &[
+            "shared_load_conflicts",
+            "shared_store_conflicts",
+            "shared_atomic_conflicts",
+        ],
         "wavefronts",
         "Beyond each request's first.",
         "`l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld`, `_st`",
@@ -273,7 +309,7 @@ const TRAPS: &[(TrapCode, &str)] = &[
     ),
     (
         TrapCode::HeapMisaligned,
-        "an access with `aligned` at an address that is no multiple of its width",
+        "an access with `aligned`, or an atomic one, at an address that is no multiple of its width",
     ),
     (
         TrapCode::IntegerDivisionByZero,

@@ -1,9 +1,10 @@
 //! The event log: what a thread does that others can see, in its order.
 //!
 //! Two versions of a kernel are the same when every thread has the same
-//! sequence of stores, volatile accesses, loads that may not move, and traps
-//! (besides the same results and final memory). Loads with `can_move` are left
-//! out: a rewrite may add or drop them.
+//! sequence of stores, volatile and atomic accesses, loads that may not move, and
+//! traps (besides the same results and final memory). Loads with `can_move` are
+//! left out: a rewrite may add or drop them. What a read-modify-write found in
+//! memory is left out too: it depends on what other lanes do meanwhile.
 
 use warpfold_ir::{Origin, TrapCode};
 
@@ -18,6 +19,12 @@ pub enum EventKind {
     Load,
     /// A volatile load.
     VolatileLoad,
+    /// An atomic load.
+    AtomicLoad,
+    /// An atomic store.
+    AtomicStore,
+    /// An atomic read-modify-write, successful or not.
+    AtomicUpdate,
     /// The thread's end by a trap.
     Trap(TrapCode),
 }
@@ -33,7 +40,8 @@ pub struct Event {
     pub address: u64,
     /// Bytes moved; 0 for a trap.
     pub bytes: u32,
-    /// What was stored or loaded, as it stands in memory; 0 for a trap.
+    /// What was stored or loaded, as it stands in memory; of an atomic update
+    /// the operand (of `atomic_cas` the number to store); 0 for a trap.
     pub value: u128,
     /// Where in the source.
     pub origin: Origin,

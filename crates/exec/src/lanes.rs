@@ -16,9 +16,12 @@ use crate::loops::{
 use crate::program::Op;
 use crate::registers::{On, Registers};
 
+/// Numbers that an opcode takes, one for each type.
+pub(crate) const TYPES: u16 = Type::ALL.len() as u16;
+
 /// Opcode and type as one number.
 pub(crate) const fn code(op: Opcode, ty: Type) -> u16 {
-    op as u16 * 8 + ty as u16
+    op as u16 * TYPES + ty as u16
 }
 
 /// The numbers as constants, for patterns: `codes::Iadd::I32`.
@@ -33,6 +36,7 @@ mod codes {
                 pub(in super::super) const I32: u16 = code(Opcode::$v, Type::I32);
                 pub(in super::super) const I64: u16 = code(Opcode::$v, Type::I64);
                 pub(in super::super) const I128: u16 = code(Opcode::$v, Type::I128);
+                pub(in super::super) const F16: u16 = code(Opcode::$v, Type::F16);
                 pub(in super::super) const F32: u16 = code(Opcode::$v, Type::F32);
                 pub(in super::super) const F64: u16 = code(Opcode::$v, Type::F64);
                 pub(in super::super) const PRED: u16 = code(Opcode::$v, Type::Pred);
@@ -71,6 +75,10 @@ macro_rules! int {
 
 /// `$body` with `$T` the float of the type, else special.
 macro_rules! flt {
+    (F16, $T:ident => $body:expr) => {{
+        type $T = warpfold_ir::lane::f16;
+        $body
+    }};
     (F32, $T:ident => $body:expr) => {{
         type $T = f32;
         $body
@@ -86,6 +94,7 @@ macro_rules! flt {
 
 /// `$body` with `$T` the number that holds the type's bits.
 macro_rules! any {
+    (F16, $T:ident => $body:expr, $pred:expr) => {{ type $T = u16; $body }};
     (F32, $T:ident => $body:expr, $pred:expr) => {{ type $T = u32; $body }};
     (F64, $T:ident => $body:expr, $pred:expr) => {{ type $T = u64; $body }};
     (PRED, $T:ident => $body:expr, $pred:expr) => { $pred };
@@ -124,6 +133,10 @@ macro_rules! from_int {
 macro_rules! from_float {
     ($op:ident, $S:ident => $body:expr) => {
         match Type::ALL[usize::from($op.c)] {
+            Type::F16 => {
+                type $S = warpfold_ir::lane::f16;
+                $body
+            }
             Type::F32 => {
                 type $S = f32;
                 $body
@@ -196,7 +209,10 @@ macro_rules! row {
     (@ Float3, $f:expr, $ty:ident, $r:ident, $op:ident, $on:ident) => {
         flt!($ty, F => done!(float3::<F>($r, $op, $on, $f)))
     };
-    (@ FloatToFloat, $f:expr, $ty:ident, $r:ident, $op:ident, $on:ident) => {
+    (@ Promote, $f:expr, $ty:ident, $r:ident, $op:ident, $on:ident) => {
+        flt!($ty, F => from_float!($op, S => done!(convert::<S, F>($r, $op, $on, $f))))
+    };
+    (@ Demote, $f:expr, $ty:ident, $r:ident, $op:ident, $on:ident) => {
         flt!($ty, F => from_float!($op, S => done!(convert::<S, F>($r, $op, $on, $f))))
     };
     (@ IntToFloat, $f:expr, $ty:ident, $r:ident, $op:ident, $on:ident) => {
@@ -235,6 +251,7 @@ macro_rules! define_execute {
                     codes::$v::I32 => row!(@ $shape, $sem, I32, r, op, on),
                     codes::$v::I64 => row!(@ $shape, $sem, I64, r, op, on),
                     codes::$v::I128 => row!(@ $shape, $sem, I128, r, op, on),
+                    codes::$v::F16 => row!(@ $shape, $sem, F16, r, op, on),
                     codes::$v::F32 => row!(@ $shape, $sem, F32, r, op, on),
                     codes::$v::F64 => row!(@ $shape, $sem, F64, r, op, on),
                     codes::$v::PRED => row!(@ $shape, $sem, PRED, r, op, on),

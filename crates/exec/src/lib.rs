@@ -39,6 +39,7 @@
 //! ```
 
 mod access;
+mod atomic;
 mod census;
 mod counters;
 mod cross;

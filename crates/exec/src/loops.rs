@@ -6,7 +6,7 @@
 //! that wrote to the register it reads, under a mask, would become scalar. What
 //! may trap goes lane by lane, and only where on.
 
-use warpfold_ir::lane::{Float, Int};
+use warpfold_ir::lane::{Float, Int, f16};
 use warpfold_ir::{FloatCC, IntCC, TrapCode, Type};
 
 use crate::program::Op;
@@ -26,6 +26,9 @@ pub(crate) enum Step {
 /// A float lane and the integer that holds its bits.
 pub(crate) trait FloatLane: Float {
     type Bits: Lane;
+}
+impl FloatLane for f16 {
+    type Bits = u16;
 }
 impl FloatLane for f32 {
     type Bits = u32;

@@ -2,11 +2,19 @@
 
 use warpfold_ir::{CostClass, CounterClass};
 
-use crate::counters::Counters;
+use crate::counters::{Counters, LoadStore};
 
 /// `part / whole`, or `None` for nothing.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
+}
+
+fn sides<T>(t: &LoadStore<T>) -> [(&'static str, &T); 3] {
+    [
+        ("load", &t.loads),
+        ("store", &t.stores),
+        ("atomic", &t.atomics),
+    ]
 }
 
 impl Counters {
@@ -84,13 +92,13 @@ impl Counters {
         add("barriers", self.barriers);
         add("traps", self.traps);
         for (space, t) in [("global", &self.global), ("local", &self.local)] {
-            for (side, t) in [("load", &t.loads), ("store", &t.stores)] {
+            for (side, t) in sides(t) {
                 add(&format!("{space}_{side}_requests"), t.requests);
                 add(&format!("{space}_{side}_sectors"), t.sectors);
                 add(&format!("{space}_{side}_lines"), t.lines);
             }
         }
-        for (side, t) in [("load", &self.shared.loads), ("store", &self.shared.stores)] {
+        for (side, t) in sides(&self.shared) {
             add(&format!("shared_{side}_requests"), t.requests);
             add(&format!("shared_{side}_wavefronts"), t.wavefronts);
             add(&format!("shared_{side}_conflicts"), t.conflicts);

@@ -52,6 +52,9 @@ pub(crate) struct Access {
     pub kind: Kind,
     /// File of the address.
     pub address: Kind,
+    /// Register of the address.
+    pub at: Reg,
+    pub atomic: bool,
     pub offset: i64,
     pub flags: MemFlags,
 }

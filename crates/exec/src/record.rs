@@ -1,7 +1,7 @@
 //! Writing the timeline and the event log while a launch runs. Without them
 //! every function here returns at once.
 
-use warpfold_ir::{Block, MemFlags};
+use warpfold_ir::{Block, MemFlags, Opcode};
 
 use crate::access::Request;
 use crate::engine::Engine;
@@ -116,7 +116,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lanes went through a load or store at op `i`.
+    /// Lanes went through a memory access at op `i`.
     #[inline(always)]
     pub(crate) fn record_access(
         &mut self,
@@ -124,17 +124,30 @@ impl Engine<'_> {
         i: usize,
         access: &Access,
         request: &Request,
-        store: bool,
+        opcode: Opcode,
     ) {
         if self.events.is_some() {
-            self.log_access(w, i, access, request, store);
+            self.log_access(w, i, access, request, opcode);
         }
     }
 
     #[cold]
-    fn log_access(&mut self, w: &Warp, i: usize, access: &Access, request: &Request, store: bool) {
+    fn log_access(
+        &mut self,
+        w: &Warp,
+        i: usize,
+        access: &Access,
+        request: &Request,
+        opcode: Opcode,
+    ) {
         let volatile = access.flags.contains(MemFlags::VOLATILE);
-        let kind = match (store, volatile) {
+        let effects = opcode.effects();
+        let kind = match (effects.writes, volatile) {
+            _ if access.atomic => match (effects.reads, effects.writes) {
+                (true, false) => EventKind::AtomicLoad,
+                (false, _) => EventKind::AtomicStore,
+                (true, true) => EventKind::AtomicUpdate,
+            },
             (true, true) => EventKind::VolatileStore,
             (true, false) => EventKind::Store,
             (false, true) => EventKind::VolatileLoad,
@@ -145,10 +158,14 @@ impl Engine<'_> {
         if !self.spend_records(u64::from(done.count_ones())) {
             return;
         }
-        let Op { a, dst, .. } = self.program.ops[i];
+        let Op { a, b, dst, .. } = self.program.ops[i];
         let value = Place {
             kind: access.kind,
-            reg: if store { a } else { dst },
+            reg: match opcode {
+                Opcode::AtomicCas => b,
+                _ if effects.writes => a,
+                _ => dst,
+            },
         };
         let (_, origin) = self.program.site(i);
         let bits = u128::MAX >> (128 - 8 * access.bytes.clamp(1, 16));

@@ -47,7 +47,7 @@ impl Kind {
     pub(crate) fn of(ty: Type) -> Self {
         match ty {
             Type::I8 => Self::W8,
-            Type::I16 => Self::W16,
+            Type::I16 | Type::F16 => Self::W16,
             Type::I32 | Type::F32 => Self::W32,
             Type::I64 | Type::F64 => Self::W64,
             Type::I128 => Self::W128,

@@ -3,11 +3,13 @@
 
 use warpfold_ir::{Opcode, Type};
 
+use crate::counters::Side;
 use crate::engine::Engine;
 use crate::error::ExecError;
+use crate::lanes::TYPES;
 use crate::registers::{LANES, Lane, On, put};
 use crate::warp::Warp;
-use crate::{access, cross};
+use crate::{access, atomic, cross};
 
 /// What an op that is not lane-wise did.
 pub(crate) enum Special {
@@ -23,11 +25,16 @@ impl Engine<'_> {
     /// Executes an op that is no lane-wise function of its operands.
     pub(crate) fn special(&mut self, w: &mut Warp, i: usize, on: On) -> Result<Special, ExecError> {
         let op = &self.program.ops[i];
-        let opcode = Opcode::ALL[usize::from(op.code / 8)];
-        let ty = Type::ALL[usize::from(op.code % 8)];
+        let opcode = Opcode::ALL[usize::from(op.code / TYPES)];
+        let ty = Type::ALL[usize::from(op.code % TYPES)];
         let effects = opcode.effects();
         if (effects.reads || effects.writes) && !effects.syncs {
-            return Ok(self.access(w, i, on, effects.writes));
+            let side = match (opcode.shape().is_atomic(), effects.writes) {
+                (true, _) => Side::Atomic,
+                (false, true) => Side::Store,
+                (false, false) => Side::Load,
+            };
+            return Ok(self.access(w, i, on, opcode, ty, side));
         }
         match opcode {
             Opcode::Exit => Ok(Special::Exit(on.mask)),
@@ -96,8 +103,16 @@ impl Engine<'_> {
         })
     }
 
-    /// Executes a load or store.
-    fn access(&mut self, w: &mut Warp, i: usize, on: On, store: bool) -> Special {
+    /// Executes a load, store or atomic access.
+    fn access(
+        &mut self,
+        w: &mut Warp,
+        i: usize,
+        on: On,
+        opcode: Opcode,
+        ty: Type,
+        side: Side,
+    ) -> Special {
         let program = self.program;
         let op = &program.ops[i];
         let code = &program.accesses[usize::from(op.c)];
@@ -108,14 +123,15 @@ impl Engine<'_> {
             local_bytes: program.local,
             slots: &program.slots,
         };
-        let request = if store {
-            access::store(&mut w.registers, &mut spaces, op, code, on)
-        } else {
-            access::load(&mut w.registers, &spaces, op, code, on)
+        let r = &mut w.registers;
+        let request = match side {
+            Side::Load => access::load(r, &spaces, op, code, on),
+            Side::Store => access::store(r, &mut spaces, op, code, on),
+            Side::Atomic => atomic::access(r, &mut spaces, op, opcode, ty, code, on),
         };
         self.changes += u64::from(request.changed);
-        request.count(&mut self.tally.counters, code, store);
-        self.record_access(w, i, code, &request, store);
+        request.count(&mut self.tally.counters, code, side);
+        self.record_access(w, i, code, &request, opcode);
         if request.faults == 0 {
             return Special::Next;
         }

@@ -27,7 +27,8 @@ fn operand_types(operand: Operand, ty: Type) -> Vec<Type> {
         Operand::NarrowerInt => t.is_int() && t.bits() < ty.bits(),
         Operand::WiderInt => t.is_int() && t.bits() > ty.bits(),
         Operand::AnyFloat => t.is_float(),
-        Operand::OtherFloat => t.is_float() && *t != ty,
+        Operand::NarrowerFloat => t.is_float() && t.bits() < ty.bits(),
+        Operand::WiderFloat => t.is_float() && t.bits() > ty.bits(),
         Operand::SameWidth => *t != ty && t.bits() == ty.bits(),
     };
     Type::ALL.into_iter().filter(fits).collect()
@@ -124,6 +125,11 @@ fn number(state: &mut u64, ty: Type) -> u128 {
         | u128::from(next()) << 31
         | u128::from(next());
     let bits = match (ty, kind) {
+        (Type::F16, 0) => {
+            u128::from(warpfold_ir::lane::f16::from_f32(word as i8 as f32 / 8.0).to_bits())
+        }
+        (Type::F16, 1) => word & 0x83ff,
+        (Type::F16, 2) => [0, 0x8000, 0x7e00, 0x7c00, 0xfc00][(word % 5) as usize],
         (Type::F32, 0) => u128::from((word as i8 as f32).to_bits()),
         (Type::F32, 1) => u128::from((word as i64 as f32 / 3.0).to_bits()),
         (Type::F64, 0) => u128::from((word as i8 as f64 / 4.0).to_bits()),
@@ -149,6 +155,7 @@ fn number(state: &mut u64, ty: Type) -> u128 {
 /// compiler chose.
 fn canonical(ty: Type, bits: u128) -> u128 {
     match ty {
+        Type::F16 if bits & 0x7fff > 0x7c00 => 0x7e00,
         Type::F32 if f32::from_bits(bits as u32).is_nan() => u128::from(f32::NAN.to_bits()),
         Type::F64 if f64::from_bits(bits as u64).is_nan() => u128::from(f64::NAN.to_bits()),
         _ => bits,

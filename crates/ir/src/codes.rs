@@ -188,47 +188,93 @@ impl FromStr for TrapCode {
     }
 }
 
-/// What an access promises or demands, a set of flags.
+/// What an access promises or demands, and the trap code where it fails.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct MemFlags(u8);
+pub struct MemFlags {
+    bits: u8,
+    code: Option<TrapCode>,
+}
 
 impl MemFlags {
-    /// No promise and no demand.
-    pub const NONE: Self = Self(0);
+    /// No promise and no demand; a failing access traps with `heap_oob`.
+    pub const NONE: Self = Self::flag(0);
     /// The access does not trap *where it stands*. That alone does not permit
     /// moving it above the check that made it so.
-    pub const NOTRAP: Self = Self(1);
+    pub const NOTRAP: Self = Self::flag(1);
     /// The address is a multiple of the access size, or the access traps.
-    pub const ALIGNED: Self = Self(2);
+    /// Atomic accesses demand it in any case.
+    pub const ALIGNED: Self = Self::flag(2);
     /// The access may execute in lanes and places the program does not reach.
-    pub const CAN_MOVE: Self = Self(4);
+    pub const CAN_MOVE: Self = Self::flag(4);
     /// Nothing writes the memory read while the kernel runs.
-    pub const READONLY: Self = Self(8);
+    pub const READONLY: Self = Self::flag(8);
     /// The access is an event of its own: neither dropped, added nor reordered.
-    pub const VOLATILE: Self = Self(16);
+    pub const VOLATILE: Self = Self::flag(16);
+    /// The number stands in memory with its highest byte first.
+    pub const BIG: Self = Self::flag(32);
 
     /// Each flag with its name in text, in printing order.
-    pub const NAMED: [(Self, &'static str); 5] = [
+    pub const NAMED: [(Self, &'static str); 6] = [
         (Self::NOTRAP, "notrap"),
         (Self::ALIGNED, "aligned"),
         (Self::CAN_MOVE, "can_move"),
         (Self::READONLY, "readonly"),
         (Self::VOLATILE, "volatile"),
+        (Self::BIG, "big"),
     ];
+
+    const fn flag(bits: u8) -> Self {
+        Self { bits, code: None }
+    }
 
     /// Whether all of `other`'s flags are set.
     pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
+        self.bits & other.bits == other.bits
     }
 
-    /// The flags of both.
+    /// The flags of both, and `other`'s trap code if it has one.
     pub const fn union(self, other: Self) -> Self {
-        Self(self.0 | other.0)
+        Self {
+            bits: self.bits | other.bits,
+            code: match other.code {
+                Some(_) => other.code,
+                None => self.code,
+            },
+        }
     }
 
     /// These flags without `other`'s.
     pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
+        Self {
+            bits: self.bits & !other.bits,
+            code: self.code,
+        }
+    }
+
+    /// The trap code that stands with the flags, if any.
+    pub const fn code(self) -> Option<TrapCode> {
+        self.code
+    }
+
+    /// The same with the trap code of an access outside of all memory;
+    /// `heap_oob`, which is the default, is left out.
+    #[must_use]
+    pub const fn with_code(self, code: TrapCode) -> Self {
+        Self {
+            bits: self.bits,
+            code: match code {
+                TrapCode::HeapOutOfBounds => None,
+                _ => Some(code),
+            },
+        }
+    }
+
+    /// How an access outside of all memory traps.
+    pub const fn trap_code(self) -> TrapCode {
+        match self.code {
+            Some(code) => code,
+            None => TrapCode::HeapOutOfBounds,
+        }
     }
 }
 

@@ -31,12 +31,21 @@ This page is rendered from the opcode table in `crates/ir/src/table.rs`; after a
 `BLESS=1 cargo test -p warpfold-ir` writes it anew.
 
 The type `T` of an instruction is the suffix of its mnemonic (`iadd.i32`). Where only one type is
-possible there is no suffix. *int* is any of i8, i16, i32, i64, i128; *float* f32 or f64; *num* any type
+possible there is no suffix. *int* is any of i8, i16, i32, i64, i128; *float* f16, f32 or f64; *num* any type
 but `pred`; *addr* i32 or i64. Loads and stores that name a width (`uload8`, `istore32`) take integers
 wider than it.
 
-The sections are the cost classes of the table. Instructions of the classes `fp` and `fp_div` on f64 cost
-what the classes `fp64` and `fp64_div` say.
+The sections are the cost classes of the table. Instructions of the classes `fp`, `fp_div` and `math` on
+f64 cost what the classes `fp64`, `fp64_div` and `math64` say.
+
+Half precision (f16) is computed in wider formats such that each operation is rounded once; the functions
+of the class `math` come from the `libm` crate, with the same bits on every platform (also of
+a NaN, which is always the quiet one without sign and payload), those of f16 as the f32 result rounded.
+
+An atomic access demands alignment to its width, with or without the flag `aligned`, else the lane traps
+with `heap_misaligned`; lanes go in order, each seeing what those before it left. `big` means that the
+number stands in memory with its highest byte first. A trap code among the flags takes the place of
+`heap_oob`.
 
 Effects: *traps* the lane may trap; *reads*, *writes* memory; *convergent* the outcome depends on which
 lanes execute it together; *syncs* orders or synchronises, so it is never guarded, moved, merged or
@@ -123,7 +132,8 @@ fn operand(op: Opcode, operand: Operand) -> String {
         Operand::NarrowerInt => "narrower int".to_owned(),
         Operand::WiderInt => "wider int".to_owned(),
         Operand::AnyFloat => "float".to_owned(),
-        Operand::OtherFloat => "other float".to_owned(),
+        Operand::NarrowerFloat => "narrower float".to_owned(),
+        Operand::WiderFloat => "wider float".to_owned(),
         Operand::SameWidth => "other type of T's width".to_owned(),
     }
 }

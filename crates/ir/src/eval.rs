@@ -56,6 +56,10 @@ macro_rules! by_int {
 macro_rules! by_float {
     ($ty:expr, $t:ident => $body:expr) => {
         match $ty {
+            Type::F16 => {
+                type $t = half::f16;
+                $body
+            }
             Type::F32 => {
                 type $t = f32;
                 $body
@@ -131,7 +135,11 @@ macro_rules! eval_rows {
             T::from_bits128($a[1]),
             T::from_bits128($a[2])).to_bits128())))
     };
-    (@ FloatToFloat, $f:expr, $i:ident, $ts:ident, $a:ident) => {
+    (@ Promote, $f:expr, $i:ident, $ts:ident, $a:ident) => {
+        by_float!($ts[0], S => by_float!($i.ty, T => Some(Ok(
+            f1::<S, T>($f, S::from_bits128($a[0])).to_bits128()))))
+    };
+    (@ Demote, $f:expr, $i:ident, $ts:ident, $a:ident) => {
         by_float!($ts[0], S => by_float!($i.ty, T => Some(Ok(
             f1::<S, T>($f, S::from_bits128($a[0])).to_bits128()))))
     };
@@ -166,3 +174,30 @@ macro_rules! eval_rows {
     (@ $other:ident, $f:expr, $i:ident, $ts:ident, $a:ident) => { None };
 }
 crate::for_each_opcode!(eval_rows);
+
+/// What an atomic access leaves in memory, as bits: from `old`, which was
+/// there, and its operands, the address left out. `None` for what writes nothing
+/// or is no atomic access.
+pub fn atomic(op: Opcode, ty: Type, old: u128, args: &[u128]) -> Option<u128> {
+    match (op, args) {
+        (Opcode::AtomicStore, &[x, ..]) => Some(x),
+        (Opcode::AtomicCas, &[expected, x, ..]) => (old == expected).then_some(x),
+        (_, &[x, ..]) => update_row(op, ty, old, x),
+        _ => None,
+    }
+}
+
+macro_rules! update_rows {
+    ([] $($v:ident $mnemonic:literal $shape:ident $class:ident $doc:literal, $sem:expr;)*) => {
+        fn update_row(op: Opcode, ty: Type, old: u128, x: u128) -> Option<u128> {
+            match op {
+                $(Opcode::$v => update_rows!(@ $shape, $sem, ty, old, x),)*
+            }
+        }
+    };
+    (@ AtomicRmw, $f:expr, $ty:ident, $old:ident, $x:ident) => {
+        by_int!($ty, T => Some(f2::<T, T, T>($f, T::wrap($old), T::wrap($x)).zext()))
+    };
+    (@ $other:ident, $f:expr, $ty:ident, $old:ident, $x:ident) => { None };
+}
+crate::for_each_opcode!(update_rows);

@@ -150,6 +150,9 @@ pub fn write_inst<W: Write + ?Sized>(w: &mut W, data: &InstData) -> fmt::Result 
                     write!(w, " {name}")?;
                 }
             }
+            if let Some(code) = flags.code() {
+                write!(w, " {code}")?;
+            }
         }
         Imm::Slot { slot, offset } => {
             write!(w, " {slot}")?;
@@ -259,6 +262,14 @@ impl fmt::Display for Literal {
         let Self(ty, bits) = *self;
         match ty {
             Type::Pred => write!(f, "{}", bits & 1 == 1),
+            Type::F16 => {
+                let x = half::f16::from_bits(bits as u16);
+                if x.is_nan() {
+                    write!(f, "nan:{bits:#x}")
+                } else {
+                    write!(f, "{:?}", x.to_f32())
+                }
+            }
             Type::F32 => {
                 let x = f32::from_bits(bits as u32);
                 if x.is_nan() {

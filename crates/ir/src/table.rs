@@ -6,7 +6,8 @@
 //! The [`Shape`](crate::Shape) fixes operand and result types and effects.
 //! For lane-wise shapes the semantics is a closure over one lane in the
 //! vocabulary of [`lane`](crate::lane); it is instantiated per lane type, so
-//! it must not name one. For `Load` and `Store` it is `(bytes, signed)` of the
+//! it must not name one; for `AtomicRmw` one of what is in memory and the
+//! operand to what is left there. For `Load` and `Store` it is `(bytes, signed)` of the
 //! memory access, 0 bytes meaning the value's own width. Other shapes have
 //! arms of their own in the executor and give `()`.
 
@@ -77,14 +78,26 @@ macro_rules! for_each_opcode {
             Floor "floor" Float1 Fp "Rounded down.", |a| a.round_down();
             Trunc "trunc" Float1 Fp "Rounded toward zero.", |a| a.round_zero();
             Nearest "nearest" Float1 Fp "Rounded to nearest, ties to even.", |a| a.round_even();
-            Fpromote "fpromote" FloatToFloat Fp "Widened to `f64`.", |a| Float::narrow(a.widen());
-            Fdemote "fdemote" FloatToFloat Fp "Rounded to `f32`.", |a| Float::narrow(a.widen());
+            Fpromote "fpromote" Promote Fp "Widened to a wider float.", |a| Float::narrow(a.widen());
+            Fdemote "fdemote" Demote Fp "Rounded to a narrower float, once.", |a| Float::narrow(a.widen());
             FcvtFromUint "fcvt_from_uint" IntToFloat Fp "Rounded from an unsigned integer.", |a| Float::from_unsigned(a.zext());
             FcvtFromSint "fcvt_from_sint" IntToFloat Fp "Rounded from a signed integer.", |a| Float::from_signed(a.sext());
             FcvtToUint "fcvt_to_uint" FloatToInt Fp "Toward zero to unsigned; traps on NaN and overflow.", |a, bits| $crate::lane::to_int(a, bits, false);
             FcvtToSint "fcvt_to_sint" FloatToInt Fp "Toward zero to signed; traps on NaN and overflow.", |a, bits| $crate::lane::to_int(a, bits, true);
             FcvtToUintSat "fcvt_to_uint_sat" FloatToIntSat Fp "Toward zero to unsigned; saturates, NaN becomes 0.", |a, bits| $crate::lane::to_int_sat(a, bits, false);
             FcvtToSintSat "fcvt_to_sint_sat" FloatToIntSat Fp "Toward zero to signed; saturates, NaN becomes 0.", |a, bits| $crate::lane::to_int_sat(a, bits, true);
+
+            Sin "sin" Float1 Math "Sine, in radians.", |a| a.sine();
+            Cos "cos" Float1 Math "Cosine, in radians.", |a| a.cosine();
+            Tan "tan" Float1 Math "Tangent, in radians.", |a| a.tangent();
+            Exp "exp" Float1 Math "e to the power of the operand.", |a| a.exponential();
+            Exp2 "exp2" Float1 Math "2 to the power of the operand.", |a| a.exponential2();
+            Log "log" Float1 Math "Natural logarithm.", |a| a.logarithm();
+            Log2 "log2" Float1 Math "Logarithm to base 2.", |a| a.logarithm2();
+            Pow "pow" Float2 Math "The first operand to the power of the second.", |a, b| a.power(b);
+            Rsqrt "rsqrt" Float1 Math "1 divided by the square root.", |a| a.reciprocal_root();
+            Atan2 "atan2" Float2 Math "Angle of the point with y the first operand and x the second.", |a, b| a.angle(b);
+            Tanh "tanh" Float1 Math "Hyperbolic tangent.", |a| a.hyperbolic_tangent();
 
             Icmp "icmp" Icmp Pred "Integer comparison.", |cc, a, b| a.compare(cc, b);
             Fcmp "fcmp" Fcmp Pred "Float comparison.", |cc, a, b| a.compare(cc, b);
@@ -120,6 +133,21 @@ macro_rules! for_each_opcode {
             Istore8 "istore8" Store Store "The low byte.", (1, false);
             Istore16 "istore16" Store Store "The low two bytes.", (2, false);
             Istore32 "istore32" Store Store "The low four bytes.", (4, false);
+
+            AtomicLoad "atomic_load" AtomicLoad Atomic "Value at address plus offset, whole and in order.", ();
+            AtomicStore "atomic_store" AtomicStore Atomic "The first operand to address plus offset, whole and in order.", ();
+            AtomicAdd "atomic_add" AtomicRmw Atomic "Adds the operand. Yields what was there; lanes go in order.", |a, b| a.wrapping_add(b);
+            AtomicSub "atomic_sub" AtomicRmw Atomic "Subtracts the operand. Yields what was there; lanes go in order.", |a, b| a.wrapping_sub(b);
+            AtomicAnd "atomic_and" AtomicRmw Atomic "Bitwise and with the operand. Yields what was there; lanes go in order.", |a, b| a & b;
+            AtomicNand "atomic_nand" AtomicRmw Atomic "Bitwise not of the and with the operand. Yields what was there; lanes go in order.", |a, b| !(a & b);
+            AtomicOr "atomic_or" AtomicRmw Atomic "Bitwise or with the operand. Yields what was there; lanes go in order.", |a, b| a | b;
+            AtomicXor "atomic_xor" AtomicRmw Atomic "Bitwise exclusive or with the operand. Yields what was there; lanes go in order.", |a, b| a ^ b;
+            AtomicXchg "atomic_xchg" AtomicRmw Atomic "Leaves the operand. Yields what was there; lanes go in order.", |_a, b| b;
+            AtomicUmin "atomic_umin" AtomicRmw Atomic "Leaves the unsigned minimum. Yields what was there; lanes go in order.", |a, b| a.min(b);
+            AtomicUmax "atomic_umax" AtomicRmw Atomic "Leaves the unsigned maximum. Yields what was there; lanes go in order.", |a, b| a.max(b);
+            AtomicSmin "atomic_smin" AtomicRmw Atomic "Leaves the signed minimum. Yields what was there; lanes go in order.", |a, b| a.smin(b);
+            AtomicSmax "atomic_smax" AtomicRmw Atomic "Leaves the signed maximum. Yields what was there; lanes go in order.", |a, b| a.smax(b);
+            AtomicCas "atomic_cas" AtomicCas Atomic "The second operand where the first was there. Yields what was there; lanes go in order.", ();
 
             Ballot "ballot" Ballot Cross "Mask of the participating lanes where the predicate holds.", ();
             VoteAny "vote_any" Vote Cross "Whether the predicate holds in any participating lane.", ();

@@ -17,6 +17,8 @@ pub enum Type {
     I64,
     /// 128-bit integer.
     I128,
+    /// IEEE 754 binary16.
+    F16,
     /// IEEE 754 binary32.
     F32,
     /// IEEE 754 binary64.
@@ -27,12 +29,13 @@ pub enum Type {
 
 impl Type {
     /// All types, in declaration order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::I8,
         Self::I16,
         Self::I32,
         Self::I64,
         Self::I128,
+        Self::F16,
         Self::F32,
         Self::F64,
         Self::Pred,
@@ -46,6 +49,7 @@ impl Type {
             Self::I32 => "i32",
             Self::I64 => "i64",
             Self::I128 => "i128",
+            Self::F16 => "f16",
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::Pred => "pred",
@@ -56,7 +60,7 @@ impl Type {
     pub const fn bits(self) -> u32 {
         match self {
             Self::I8 => 8,
-            Self::I16 => 16,
+            Self::I16 | Self::F16 => 16,
             Self::I32 | Self::F32 => 32,
             Self::I64 | Self::F64 => 64,
             Self::I128 => 128,
@@ -84,7 +88,7 @@ impl Type {
 
     /// Whether this is one of the float types.
     pub const fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 }
 

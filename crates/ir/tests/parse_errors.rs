@@ -210,7 +210,7 @@ fn functions() {
         ),
         (
             "function %f(i33) {}",
-            "1:13: expected a type (i8, i16, i32, i64, i128, f32, f64 or pred), found `i33`",
+            "1:13: expected a type (i8, i16, i32, i64, i128, f16, f32, f64 or pred), found `i33`",
         ),
         (
             "function %f(i32 i32) {}",
@@ -218,7 +218,7 @@ fn functions() {
         ),
         (
             "function %f() -> {}",
-            "1:18: expected a type (i8, i16, i32, i64, i128, f32, f64 or pred), found `{`",
+            "1:18: expected a type (i8, i16, i32, i64, i128, f16, f32, f64 or pred), found `{`",
         ),
         (
             "function %f()",

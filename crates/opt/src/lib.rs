@@ -24,10 +24,10 @@ pub use ifconv::{Context, Conversion, Owners, Prior, SourceBranch, convert};
 pub use log::{ExitMade, Log};
 pub use pass::{PassRow, passes};
 
-/// Folds constants and removes dead code and repeated computations.
-pub fn clean(func: &mut Function, log: &mut Log) {
-    // None of these passes looks at joins.
-    pass::to_fixpoint(pass::CLEAN, func, JoinRule::Default, log);
+/// Folds constants and removes dead code and repeated computations. `joins` is
+/// the rule by which lanes will join when the function runs.
+pub fn clean(func: &mut Function, joins: JoinRule, log: &mut Log) {
+    pass::to_fixpoint(pass::CLEAN, func, joins, log);
 }
 
 /// Hoists equal work of both sides and turns sides that only leave into

@@ -7,7 +7,7 @@ use warpfold_ir::Function;
 use crate::log::Log;
 use crate::{canonical, clean};
 
-/// One row of [`PASSES`].
+/// One row of [`passes`].
 #[derive(Clone, Copy, Debug)]
 pub struct PassRow {
     /// The name, as in filetests.
@@ -72,7 +72,7 @@ pub const CANONICAL: &[PassRow] = &[
 
 /// Every pass that stands on its own, for filetests and documentation.
 pub fn passes() -> impl Iterator<Item = &'static PassRow> {
-    CLEAN.iter().chain(CANONICAL)
+    CLEAN.iter().chain(CANONICAL).chain(&TIDY[..1])
 }
 
 /// Runs `rows` in order, again and again until none changes anything. The

@@ -4,7 +4,7 @@
 //! An instruction is *safe to speculate* when executing it with arbitrary
 //! operands has no effect but its result. `notrap` on a load is a promise
 //! about the place where it stands and gives no such permission; only
-//! `can_move` does. A division is safe when its divisor is a constant that
+//! `can_move` does, and not for atomic accesses. A division is safe when its divisor is a constant that
 //! cannot trap.
 
 use warpfold_ir::{Function, InstData, MemFlags, Opcode, Shape};
@@ -59,6 +59,8 @@ pub fn speculation(func: &Function, data: &InstData) -> Result<(), Unsafe> {
             Unsafe::Writes
         } else if effects.convergent {
             Unsafe::Convergent
+        } else if effects.reads {
+            Unsafe::Reads
         } else {
             Unsafe::Traps
         }),

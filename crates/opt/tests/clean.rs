@@ -1,5 +1,6 @@
 //! Clean-up passes: text in, text out.
 
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{Function, Origin, parse_module};
 use warpfold_opt::{Log, clean};
 
@@ -11,7 +12,7 @@ fn function(text: &str) -> Function {
 fn cleaned(text: &str) -> (String, Log) {
     let mut f = function(text);
     let mut log = Log::default();
-    clean(&mut f, &mut log);
+    clean(&mut f, JoinRule::Default, &mut log);
     warpfold_ir::verify(&f).expect("clean keeps a function valid");
     (f.to_string(), log)
 }
@@ -185,6 +186,52 @@ block3(v6: i32):
     }
 }
 
+/// Atomic accesses and fences stay, whether or not their results are used and
+/// however equal they are; math functions are computations like others.
+#[test]
+fn atomics_are_left_alone() {
+    let text = "function %f(i64, i32) -> f32 {
+block0(v0: i64, v1: i32):
+    v2 = atomic_load.i32 v0
+    v3 = atomic_load.i32 can_move readonly v0
+    v4 = atomic_add.i32 v1, v0
+    v5 = atomic_add.i32 v1, v0
+    fence
+    v6 = atomic_cas.i32 v1, v1, v0
+    atomic_store.i32 v1, v0
+    atomic_store.i32 v1, v0
+    v7 = bitcast.f32 v1
+    v8 = sin.f32 v7
+    v9 = sin.f32 v7
+    v10 = tanh.f32 v7
+    v11 = const.f32 0.0
+    v12 = cos.f32 v11
+    v13 = fadd.f32 v8, v9
+    v14 = fadd.f32 v13, v12
+    ret v14
+}";
+    let (cleaned, _) = cleaned(text);
+    let kept = |t: &str| -> Vec<String> {
+        let lines = body(t).into_iter();
+        lines
+            .filter(|l| l.contains("atomic") || l.contains("fence"))
+            .collect()
+    };
+    assert_eq!(kept(&cleaned), kept(text));
+    let math: Vec<_> = body(&cleaned).split_off(8);
+    assert_eq!(
+        math,
+        [
+            "v7 = bitcast.f32 v1",
+            "v8 = sin.f32 v7",
+            "v12 = const.f32 1.0",
+            "v13 = fadd.f32 v8, v8",
+            "v14 = fadd.f32 v13, v12",
+            "ret v14"
+        ]
+    );
+}
+
 #[test]
 fn votes_and_loads_are_not_merged() {
     let (text, _) = cleaned(
@@ -235,4 +282,61 @@ block0(v0: i64):
 }",
     );
     assert_eq!(body(&text), ["v1 = load.i32 notrap v0", "ret"]);
+}
+
+/// The never taken way to `block4` ranks before the return of `block5`, so all
+/// lanes that can go there wait for each other only there.
+#[test]
+fn a_dead_way_out_stays_where_it_decides_who_executes_a_vote() {
+    let text = "function %f(pred varying, i64 varying) {
+block0(v0: pred, v1: i64):
+    br v0, block1, block2 @1:1
+
+block5:
+    store.i32 v4, v1
+    ret
+
+block4:
+    ret
+
+block1:
+    v2 = const.pred false
+    br v2, block4, block2 @2:2
+
+block2:
+    v4 = MASK
+    jump block5
+}";
+    // Nothing depends on joins: the branch goes.
+    let (_, log) = cleaned(&text.replace("MASK", "lane_id"));
+    assert_eq!(log.folded.len(), 1);
+    assert_eq!(log.folded[0].0, Origin::new(2, 2));
+    // The lanes of block0 would come to the mask together.
+    let (f, log) = cleaned(&text.replace("MASK", "active_mask"));
+    assert_eq!(log.folded, []);
+    assert!(f.contains("br v2, block4, block2"), "{f}");
+}
+
+#[test]
+fn a_dead_way_out_goes_where_lanes_join_as_before() {
+    let text = "function %f(pred varying, i64 varying) {
+block0(v0: pred, v1: i64):
+    br v0, block1, block2 @1:1
+
+block1:
+    v2 = const.pred false
+    br v2, block3, block2 @2:2
+
+block3:
+    barrier
+    jump block2
+
+block2:
+    v4 = active_mask
+    store.i32 v4, v1
+    ret
+}";
+    let (_, log) = cleaned(text);
+    let gone: Vec<Origin> = log.folded.iter().map(|f| f.0).collect();
+    assert_eq!(gone, [Origin::new(2, 2)]);
 }

@@ -265,6 +265,54 @@ fn memory_in_a_side_is_guarded_unless_it_can_move() {
     assert!(matches!(p.straight, Err(Blocker::Unsafe { .. })));
 }
 
+/// Atomic accesses of both sides are guarded, in order, and never merged; math
+/// functions are bare.
+#[test]
+fn atomics_in_a_side_are_guarded() {
+    let text = "function %f(pred varying, i64 varying, i32 varying, f32 varying) -> f32 {
+block0(v0: pred, v1: i64, v2: i32, v3: f32):
+    br v0, block1, block2 @1:1
+
+block1:
+    v4 = atomic_add.i32 v2, v1
+    v5 = atomic_load.i32 can_move v1
+    v6 = sin.f32 v3
+    v9 = fadd.f32 v6, v3
+    jump block3(v9)
+
+block2:
+    v7 = atomic_add.i32 v2, v1
+    atomic_store.i32 v7, v1
+    jump block3(v3)
+
+block3(v8: f32):
+    ret v8
+}";
+    let c = case(text).force(Force::Straight).run();
+    assert_eq!(
+        lines(&c.func),
+        [
+            "v4 = atomic_add.i32 v2, v1 if v0",
+            "v5 = atomic_load.i32 can_move v1 if v0",
+            "v6 = sin.f32 v3",
+            "v9 = fadd.f32 v6, v3 if v0 else v3",
+            "v7 = atomic_add.i32 v2, v1 if !v0",
+            "atomic_store.i32 v7, v1 if !v0",
+            "ret v9"
+        ]
+    );
+    let c = case(text).force(Force::Select).run();
+    let (form, p) = priced(decision(&c, 1));
+    assert_eq!(form, Form::Branch);
+    assert!(matches!(p.straight, Err(Blocker::Unsafe { .. })));
+    // A fence keeps the branch.
+    let fenced = text.replace("    atomic_store.i32 v7, v1\n", "    fence\n");
+    let c = case(&fenced).force(Force::Straight).run();
+    let (form, p) = priced(decision(&c, 1));
+    assert_eq!(form, Form::Branch);
+    assert!(matches!(p.straight, Err(Blocker::Sync { .. })));
+}
+
 #[test]
 fn a_load_that_must_be_guarded_takes_the_other_value_as_its_else() {
     let c = case(
@@ -727,4 +775,36 @@ block2(v3: i32):
     assert_eq!(c.report.removed[0].text, "v2 = imul.i32 v1, v1");
     assert_eq!(c.report.removed[0].predicted, Cost::issues(5));
     assert_eq!(c.report.predicted, Some(Cost::issues(10)));
+}
+
+#[test]
+fn the_address_of_a_speculated_load_keeps_what_it_is_off_its_side() {
+    let c = case(
+        "function %f(pred varying, i64 varying, i64 varying) -> i64, i32 {
+block0(v0: pred, v1: i64, v2: i64):
+    v9 = const.i32 0
+    br v0, block1, block2(v1, v9) @1:1
+
+block1:
+    v3 = iadd.i64 v1, v2
+    v4 = load.i32 can_move v3
+    jump block2(v3, v4)
+
+block2(v5: i64, v6: i32):
+    ret v5, v6
+}",
+    )
+    .force(Force::Straight)
+    .run();
+    // With `else v1` the load would read at v1 there, which nobody promised.
+    assert_eq!(
+        lines(&c.func),
+        [
+            "v9 = const.i32 0",
+            "v3 = iadd.i64 v1, v2",
+            "v4 = load.i32 can_move v3 if v0 else v9",
+            "v10 = select.i64 v0, v3, v1 @1:1",
+            "ret v10, v4"
+        ]
+    );
 }

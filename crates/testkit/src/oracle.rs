@@ -21,7 +21,7 @@ mod compare;
 mod memory;
 
 use cranelift_codegen::data_value::DataValue;
-use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
+use cranelift_codegen::ir::immediates::{Ieee16, Ieee32, Ieee64};
 use cranelift_codegen::ir::{self as clif, ExternalName, InstructionData, Opcode, types};
 use cranelift_interpreter::instruction::DfgInstructionContext;
 use cranelift_interpreter::state::State;
@@ -331,6 +331,7 @@ pub(crate) fn data(bits: u128, ty: clif::Type) -> Option<DataValue> {
         types::I32 => DataValue::I32(bits as i32),
         types::I64 => DataValue::I64(bits as i64),
         types::I128 => DataValue::I128(bits as i128),
+        types::F16 => DataValue::F16(Ieee16::with_bits(bits as u16)),
         types::F32 => DataValue::F32(Ieee32::with_bits(bits as u32)),
         types::F64 => DataValue::F64(Ieee64::with_bits(bits as u64)),
         _ => return None,
@@ -344,6 +345,7 @@ pub(crate) fn bits(v: &DataValue) -> u128 {
         DataValue::I32(n) => n.cast_unsigned().into(),
         DataValue::I64(n) => n.cast_unsigned().into(),
         DataValue::I128(n) => n.cast_unsigned(),
+        DataValue::F16(x) => x.bits().into(),
         DataValue::F32(x) => x.bits().into(),
         DataValue::F64(x) => x.bits().into(),
         // No kernel has values of other types.

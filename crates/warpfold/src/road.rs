@@ -115,7 +115,7 @@ impl Lowered {
     pub fn clean(self) -> Result<Before, Errors> {
         let mut func = self.func.clone();
         let mut log = opt::Log::default();
-        opt::clean(&mut func, &mut log);
+        opt::clean(&mut func, self.options.joins, &mut log);
         let uniformity = self.mark(&mut func, "after clean-up")?;
         Ok(Before {
             lowered: self,

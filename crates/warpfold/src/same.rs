@@ -224,6 +224,15 @@ fn write_event(f: &mut fmt::Formatter<'_>, event: Option<&Event>) -> fmt::Result
         EventKind::Load | EventKind::VolatileLoad => {
             write!(f, "load of {:#x} at {:#x}", e.value, e.address)?;
         }
+        EventKind::AtomicLoad => {
+            write!(f, "atomic load of {:#x} at {:#x}", e.value, e.address)?;
+        }
+        EventKind::AtomicStore => {
+            write!(f, "atomic store of {:#x} at {:#x}", e.value, e.address)?;
+        }
+        EventKind::AtomicUpdate => {
+            write!(f, "atomic update with {:#x} at {:#x}", e.value, e.address)?;
+        }
     }
     if e.origin.line != 0 {
         write!(f, " (line {})", e.origin.line)?;

@@ -31,12 +31,14 @@ impl LocalMemory {
                     let used = inst.uses().any(|v| suspects.contains(v));
                     let suspect = match inst.op.shape() {
                         Form::StackAddr => true,
-                        Form::Load => escaped,
-                        Form::Store => {
-                            let stored = suspects.contains(inst.args[0]);
+                        Form::Load | Form::AtomicLoad => escaped,
+                        Form::Store | Form::AtomicStore | Form::AtomicRmw | Form::AtomicCas => {
+                            let mut operands = inst.args.split_last().into_iter();
+                            let stored = operands
+                                .any(|(_, values)| values.iter().any(|&v| suspects.contains(v)));
                             grown |= stored && !escaped;
                             escaped |= stored;
-                            false
+                            escaped && inst.op.effects().reads
                         }
                         _ => used && inst.op != Opcode::Icmp,
                     };

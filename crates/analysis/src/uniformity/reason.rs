@@ -145,12 +145,31 @@ impl fmt::Display for Step {
     }
 }
 
+/// Steps of a [`Chain`] that its text names from the start; more are left out
+/// up to the last.
+const NAMED: usize = 16;
+/// Steps that its text follows at all, so that the texts of all branches of a
+/// long function together stay near-linear.
+const FOLLOWED: usize = 4096;
+
 impl fmt::Display for Chain<'_> {
-    /// All steps, separated by `; `.
+    /// The steps, separated by `; `. Of a very long chain the first ones and
+    /// the last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = None;
         for (i, step) in self.clone().enumerate() {
-            write!(f, "{}{step}", if i > 0 { "; " } else { "" })?;
+            if i < NAMED {
+                write!(f, "{}{step}", if i > 0 { "; " } else { "" })?;
+            } else if i < FOLLOWED {
+                last = Some((i, step));
+            } else {
+                return f.write_str("; and so on");
+            }
         }
-        Ok(())
+        match last {
+            Some((NAMED, step)) => write!(f, "; {step}"),
+            Some((i, step)) => write!(f, "; ({} steps left out); {step}", i - NAMED),
+            None => Ok(()),
+        }
     }
 }

@@ -57,7 +57,8 @@ pub(crate) fn transfer(
         | Form::Float1
         | Form::Float2
         | Form::Float3
-        | Form::FloatToFloat
+        | Form::Promote
+        | Form::Demote
         | Form::IntToFloat
         | Form::FloatToInt
         | Form::FloatToIntSat
@@ -67,6 +68,9 @@ pub(crate) fn transfer(
         | Form::Pred2 => fold(inst, ty, types, args).unwrap_or_else(|| lane_wise(inst, ty, args)),
         Form::Id => env.launch.id(inst.op),
         Form::Load => load(inst, ty, args[0], env.local),
+        // Lanes take turns, so each may find something else; and what another warp
+        // writes may come between an atomic load's lanes.
+        Form::AtomicLoad | Form::AtomicRmw | Form::AtomicCas => Shape::varying(ty),
         Form::Ballot => match args[0].as_constant() {
             Some(0) => Shape::constant(ty, 0),
             _ => Shape::uniform(ty, Scope::Warp),
@@ -78,7 +82,7 @@ pub(crate) fn transfer(
         // this. Which one is not followed.
         Form::Shuffle if args[0].is_uniform() => args[0],
         Form::Shuffle => Shape::tracked(ty, args[0].base_scope(), args[0].tracked_bits()),
-        Form::Store | Form::Sync | Form::Exit | Form::TrapIf => return None,
+        Form::Store | Form::AtomicStore | Form::Sync | Form::Exit | Form::TrapIf => return None,
     })
 }
 
@@ -91,6 +95,7 @@ fn fold(inst: &InstData, ty: Type, types: &[Type], args: &[Shape]) -> Option<Sha
     }
     let bits = eval(inst, types, &numbers[..args.len()])?.ok()?;
     let nan = match ty {
+        Type::F16 => bits & 0x7fff > 0x7c00,
         Type::F32 => f32::from_bits(bits as u32).is_nan(),
         Type::F64 => f64::from_bits(bits as u64).is_nan(),
         _ => false,

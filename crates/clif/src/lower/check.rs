@@ -6,11 +6,12 @@ use cranelift_codegen::ir::entities::AnyEntity;
 use cranelift_codegen::ir::{ArgumentPurpose, InstructionData, Opcode};
 use hashbrown::HashSet;
 
+use super::source::refusal;
 use super::{ReadOptions, Source};
 use crate::error::ClifError;
 use crate::intrinsics::{Intrinsic, near};
 use crate::kind::ErrorKind;
-use crate::opmap::{self, Rule, lane_type, rule};
+use crate::opmap::lane_type;
 
 /// The most local memory a lane can have, in bytes: 512 KiB, as on every GPU
 /// that CUDA supports (CUDA C++ Programming Guide, "Technical Specifications
@@ -107,9 +108,7 @@ impl Check<'_> {
     fn inst(&mut self, inst: clif::Inst) -> Result<(), String> {
         let dfg = &self.source.func.dfg;
         let op = dfg.insts[inst].opcode();
-        if let Rule::Refused(why) = rule(op) {
-            return Err(format!("`{op}` is not supported: {why}"));
-        }
+        refusal(op)?;
         let values = dfg.inst_results(inst).iter().chain(dfg.inst_args(inst));
         for &v in values {
             let ty = dfg.value_type(v);
@@ -118,8 +117,15 @@ impl Check<'_> {
             }
         }
         match dfg.insts[inst] {
-            InstructionData::Load { flags, arg, .. } => self.access(inst, flags, arg),
-            InstructionData::Store { flags, args, .. } => self.access(inst, flags, args[1]),
+            InstructionData::Load { arg, .. } => self.address(arg),
+            InstructionData::LoadNoOffset { arg, .. } if op == Opcode::AtomicLoad => {
+                self.address(arg)
+            }
+            InstructionData::Store { args, .. } | InstructionData::StoreNoOffset { args, .. } => {
+                self.address(args[1])
+            }
+            InstructionData::AtomicRmw { args, .. } => self.address(args[0]),
+            InstructionData::AtomicCas { args, .. } => self.address(args[0]),
             InstructionData::StackAddr { stack_slot, .. } => {
                 let data = &self.source.func.sized_stack_slots[stack_slot];
                 if data.size == 0 {
@@ -132,29 +138,12 @@ impl Check<'_> {
                 self.pointer_type("the result", ty)
             }
             InstructionData::Call { func_ref, .. } => self.call(func_ref),
-            _ if is_float_to_int(op)
-                && dfg.value_type(dfg.first_result(inst)) == clif::types::I128 =>
-            {
-                Err(format!(
-                    "`{op}` to i128 is not supported: CLIF's definition and its interpreter disagree about it"
-                ))
-            }
             _ => Ok(()),
         }
     }
 
-    fn access(
-        &self,
-        inst: clif::Inst,
-        flags: clif::MemFlags,
-        address: clif::Value,
-    ) -> Result<(), String> {
-        let dfg = &self.source.func.dfg;
-        let op = dfg.insts[inst].opcode();
-        self.pointer_type("the address", dfg.value_type(address))?;
-        opmap::mem_flags(dfg.mem_flags[flags], access_bytes(self.source.func, inst))
-            .map(|_| ())
-            .map_err(|why| format!("`{op}` with these flags is not supported: {why}"))
+    fn address(&self, address: clif::Value) -> Result<(), String> {
+        self.pointer_type("the address", self.source.func.dfg.value_type(address))
     }
 
     fn pointer_type(&self, what: &str, ty: clif::Type) -> Result<(), String> {
@@ -200,14 +189,7 @@ impl Check<'_> {
     }
 }
 
-fn is_float_to_int(op: Opcode) -> bool {
-    matches!(
-        op,
-        Opcode::FcvtToUint | Opcode::FcvtToSint | Opcode::FcvtToUintSat | Opcode::FcvtToSintSat
-    )
-}
-
-/// The bytes a load or store moves.
+/// The bytes a memory access moves.
 pub fn access_bytes(func: &clif::Function, inst: clif::Inst) -> u32 {
     let dfg = &func.dfg;
     match dfg.insts[inst].opcode() {

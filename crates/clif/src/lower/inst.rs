@@ -6,7 +6,7 @@ use cranelift_codegen::ir::InstructionData;
 use smallvec::SmallVec;
 use warpfold_ir::{Guard, Imm, InstData, Opcode, Type, TypeSet, Value};
 
-use super::{Lowering, check, truth};
+use super::{Lowering, check, slots, truth};
 use crate::intrinsics::Slot;
 use crate::opmap::{self, Rule, rule};
 
@@ -66,32 +66,32 @@ impl Lowering<'_> {
             args.push(self.number(v)?);
         }
         let (imm, typed) = match dfg.insts[inst] {
-            InstructionData::Load { flags, offset, .. } => (Some((flags, offset)), None),
+            InstructionData::Load { flags, offset, .. } => (Some((flags, offset.into())), None),
+            InstructionData::LoadNoOffset { flags, .. } if op == Opcode::AtomicLoad => {
+                (Some((flags, 0)), None)
+            }
             InstructionData::Store {
                 flags,
                 offset,
                 args,
                 ..
-            } => (Some((flags, offset)), Some(args[0])),
+            } => (Some((flags, offset.into())), Some(args[0])),
+            InstructionData::StoreNoOffset { flags, args, .. } => (Some((flags, 0)), Some(args[0])),
             _ => (None, None),
         };
         let imm = match (imm, &dfg.insts[inst]) {
-            (Some((flags, offset)), _) => Imm::Mem {
-                flags: opmap::mem_flags(
-                    dfg.mem_flags[flags],
-                    check::access_bytes(self.source.func, inst),
-                )?,
-                offset: offset.into(),
-            },
+            (Some((flags, offset)), _) => self.memory(inst, flags, offset),
             (
                 None,
                 &InstructionData::StackAddr {
                     stack_slot, offset, ..
                 },
-            ) => Imm::Slot {
-                slot: self.slots[stack_slot].ok_or("the stack slot is empty")?,
-                offset: offset.into(),
-            },
+            ) => {
+                let (slot, begin) = self.slots[stack_slot].ok_or("the stack slot is empty")?;
+                let offset =
+                    slots::offset(begin, offset.into()).ok_or("the offset is out of range")?;
+                Imm::Slot { slot, offset }
+            }
             _ => Imm::None,
         };
         let typed = typed.or(dfg.inst_results(inst).first().copied());
@@ -106,6 +106,36 @@ impl Lowering<'_> {
             Some(v) => self.define(inst, v),
             None => Ok(()),
         }
+    }
+
+    /// The immediate of a memory access.
+    fn memory(&self, inst: clif::Inst, flags: clif::MemFlags, offset: i32) -> Imm {
+        let func = self.source.func;
+        let bytes = check::access_bytes(func, inst);
+        Imm::Mem {
+            flags: opmap::mem_flags(func.dfg.mem_flags[flags], bytes),
+            offset,
+        }
+    }
+
+    /// A read-modify-write; CLIF has the address first.
+    fn update(
+        &mut self,
+        inst: clif::Inst,
+        op: Opcode,
+        flags: clif::MemFlags,
+        args: &[clif::Value],
+    ) -> Result<(), String> {
+        let [result] = self.results(inst)?;
+        let (&address, operands) = args.split_first().ok_or("expected an address")?;
+        let mut values = SmallVec::<[Value; 3]>::new();
+        for &v in operands {
+            values.push(self.number(v)?);
+        }
+        values.push(self.number(address)?);
+        let imm = self.memory(inst, flags, 0);
+        let v = self.value(op, self.type_of(result)?, &values, imm)?;
+        self.define(inst, v)
     }
 
     /// Bitwise logic on floats, by way of integers of the same width.
@@ -170,6 +200,7 @@ impl Lowering<'_> {
         match (op, self.source.func.dfg.insts[inst]) {
             (clif::Opcode::Nop | clif::Opcode::SequencePoint, _) => Ok(()),
             (_, InstructionData::UnaryImm { imm, .. }) => self.literal(inst, imm.bits() as u128),
+            (_, InstructionData::UnaryIeee16 { imm, .. }) => self.literal(inst, imm.bits().into()),
             (_, InstructionData::UnaryIeee32 { imm, .. }) => self.literal(inst, imm.bits().into()),
             (_, InstructionData::UnaryIeee64 { imm, .. }) => self.literal(inst, imm.bits().into()),
             (clif::Opcode::Icmp, InstructionData::IntCompare { args, cond, .. }) => {
@@ -198,6 +229,19 @@ impl Lowering<'_> {
                     otherwise: None,
                 };
                 self.trap_if(guard, code);
+                Ok(())
+            }
+            (
+                _,
+                InstructionData::AtomicRmw {
+                    flags, op, args, ..
+                },
+            ) => self.update(inst, opmap::update(op), flags, &args),
+            (_, InstructionData::AtomicCas { flags, args, .. }) => {
+                self.update(inst, Opcode::AtomicCas, flags, &args)
+            }
+            (clif::Opcode::Fence, _) => {
+                self.emit(Opcode::Fence, Type::I32, &[], Imm::None);
                 Ok(())
             }
             (clif::Opcode::Call, _) => self.intrinsic(inst),
@@ -299,6 +343,7 @@ impl Lowering<'_> {
 /// The integer type of the width of `ty`.
 pub(super) fn integer_of(ty: Type) -> Type {
     match ty {
+        Type::F16 => Type::I16,
         Type::F32 => Type::I32,
         Type::F64 => Type::I64,
         other => other,

@@ -22,6 +22,7 @@
 
 mod check;
 mod inst;
+mod slots;
 mod source;
 mod term;
 mod truth;

@@ -10,6 +10,7 @@ use warpfold_ir::Origin;
 use super::SourceBranch;
 use crate::error::ClifError;
 use crate::kind::ErrorKind;
+use crate::opmap::{Rule, rule};
 
 /// Where the parts of a function stand in the text.
 pub(crate) trait Lines {
@@ -108,6 +109,13 @@ impl<'a> Source<'a> {
         let mut all: Vec<ClifError> = errors
             .iter()
             .map(|e| {
+                // Some opcodes it refuses for want of a target, which would not help.
+                if let AnyEntity::Inst(inst) = e.location
+                    && self.func.dfg.inst_is_valid(inst)
+                    && let Err(message) = refusal(self.func.dfg.insts[inst].opcode())
+                {
+                    return self.inst_error(inst, message);
+                }
                 let message = match (&e.context, e.location) {
                     (Some(context), _) => format!("{}: {}", without_comment(context), e.message),
                     (None, AnyEntity::Function) => e.message.clone(),
@@ -162,6 +170,14 @@ impl<'a> Source<'a> {
             });
         }
         branches
+    }
+}
+
+/// Why an opcode is refused, if it is.
+pub fn refusal(op: clif::Opcode) -> Result<(), String> {
+    match rule(op) {
+        Rule::Refused(why) => Err(format!("`{op}` is not supported: {why}")),
+        _ => Ok(()),
     }
 }
 

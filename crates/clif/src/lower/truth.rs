@@ -209,7 +209,9 @@ impl<'a> Analysis<'a> {
             | Opcode::UsubOverflow
             | Opcode::UsubOverflowBin
             | Opcode::SaddOverflow
+            | Opcode::SaddOverflowCin
             | Opcode::SsubOverflow
+            | Opcode::SsubOverflowBin
             | Opcode::UmulOverflow
             | Opcode::SmulOverflow => {
                 if let Some(&flag) = dfg.inst_results(inst).get(1) {
@@ -296,7 +298,10 @@ impl<'a> Analysis<'a> {
             | Opcode::Select
             | Opcode::SelectSpectreGuard
             | Opcode::Bmask => args[..1].to_vec(),
-            Opcode::UaddOverflowCin | Opcode::UsubOverflowBin => args[2..3].to_vec(),
+            Opcode::UaddOverflowCin
+            | Opcode::UsubOverflowBin
+            | Opcode::SaddOverflowCin
+            | Opcode::SsubOverflowBin => args[2..3].to_vec(),
             Opcode::Call => match intrinsic(self.func, inst) {
                 Some(i) => i
                     .params

@@ -140,12 +140,24 @@ impl Lowering<'_> {
                     }
                 }
             }
-            clif::Opcode::SaddOverflow | clif::Opcode::SsubOverflow => {
-                let add = op == clif::Opcode::SaddOverflow;
+            clif::Opcode::SaddOverflow
+            | clif::Opcode::SsubOverflow
+            | clif::Opcode::SaddOverflowCin
+            | clif::Opcode::SsubOverflowBin => {
+                let add = matches!(
+                    op,
+                    clif::Opcode::SaddOverflow | clif::Opcode::SaddOverflowCin
+                );
                 let ir = if add { Opcode::Iadd } else { Opcode::Isub };
-                let v = self.two(ir, ty, a, b)?;
+                let mut v = self.two(ir, ty, a, b)?;
+                if let Some(carry) = carry {
+                    let carry = self.carry(ty, carry)?;
+                    v = self.two(ir, ty, v, carry)?;
+                }
                 // The sum's sign is wrong where it differs from both operands'
-                // signs; a difference's where those differ and it follows `b`.
+                // signs; a difference's where those differ and it follows `b`. A
+                // carry changes nothing about that: only sums of two numbers of
+                // one sign can leave the range, and they cannot come back to it.
                 let left = self.two(Opcode::Bxor, ty, a, v)?;
                 let right = self.two(
                     Opcode::Bxor,

@@ -347,12 +347,24 @@ impl Function {
     /// Removes the parameters of `b` for which `keep` is false, together with
     /// the arguments of every edge to it. They must have no uses left.
     pub fn retain_params(&mut self, b: Block, keep: impl Fn(usize) -> bool) {
-        let old = std::mem::take(&mut self.blocks[b].params);
-        for (i, v) in old.into_iter().enumerate() {
-            if keep(i) {
-                let index = self.blocks[b].params.len() as u32;
-                self.values[v].def = ValueDef::Param(b, index);
-                self.blocks[b].params.push(v);
+        self.retain_params_of(&[b], |_, i| keep(i));
+    }
+
+    /// The same for several blocks in one walk over the function; `keep` is
+    /// asked by block and position.
+    pub fn retain_params_of(&mut self, blocks: &[Block], keep: impl Fn(Block, usize) -> bool) {
+        let mut shrinks: SecondaryMap<Block, bool> = SecondaryMap::new();
+        for &b in blocks {
+            if std::mem::replace(&mut shrinks[b], true) {
+                continue;
+            }
+            let old = std::mem::take(&mut self.blocks[b].params);
+            for (i, v) in old.into_iter().enumerate() {
+                if keep(b, i) {
+                    let index = self.blocks[b].params.len() as u32;
+                    self.values[v].def = ValueDef::Param(b, index);
+                    self.blocks[b].params.push(v);
+                }
             }
         }
         for from in self.layout.clone() {
@@ -360,11 +372,11 @@ impl Function {
                 continue;
             };
             for target in term.targets_mut() {
-                if target.block == b {
+                if shrinks[target.block] {
                     let mut i = 0;
                     target.args.retain(|_| {
                         i += 1;
-                        keep(i - 1)
+                        keep(target.block, i - 1)
                     });
                 }
             }

@@ -15,14 +15,19 @@ named_enum! {
         Mul = "mul",
         /// Integer division and remainder.
         Div = "div",
-        /// Single-precision arithmetic.
+        /// Single- and half-precision arithmetic.
         Fp = "fp",
-        /// Single-precision division and square root.
+        /// Single- and half-precision division and square root.
         FpDiv = "fp_div",
         /// Double-precision arithmetic.
         Fp64 = "fp64",
         /// Double-precision division and square root.
         Fp64Div = "fp64_div",
+        /// Sines, exponentials and their like, single and half precision: the
+        /// special-function unit.
+        Math = "math",
+        /// The same in double precision: a routine of many instructions.
+        Math64 = "math64",
         /// Choice between two values by a predicate.
         Select = "select",
         /// Compares and logic on predicates.
@@ -31,7 +36,7 @@ named_enum! {
         Load = "load",
         /// Stores.
         Store = "store",
-        /// Read-modify-write.
+        /// Atomic loads, stores and read-modify-writes.
         Atomic = "atomic",
         /// Votes, ballots, shuffles.
         Cross = "cross",
@@ -55,7 +60,7 @@ named_enum! {
         Pred = "pred",
         /// Loads, stores and fences.
         Mem = "mem",
-        /// Read-modify-write.
+        /// Atomic loads, stores and read-modify-writes.
         Atomic = "atomic",
         /// Votes, ballots, shuffles.
         Cross = "cross",
@@ -78,6 +83,8 @@ impl CostClass {
             | Self::FpDiv
             | Self::Fp64
             | Self::Fp64Div
+            | Self::Math
+            | Self::Math64
             | Self::Select => CounterClass::Alu,
             Self::Pred => CounterClass::Pred,
             Self::Load | Self::Store => CounterClass::Mem,

@@ -76,8 +76,8 @@ impl Opcode {
         };
         self.shape().types().contains(ty)
             && match (self, self.access(ty)) {
-                (Self::Fpromote, _) => matches!(ty, Type::F64),
-                (Self::Fdemote, _) => matches!(ty, Type::F32),
+                (Self::Fpromote, _) => matches!(ty, Type::F32 | Type::F64),
+                (Self::Fdemote, _) => matches!(ty, Type::F16 | Type::F32),
                 (_, Some((bytes, _))) if narrow => ty.is_int() && bytes < ty.bytes(),
                 _ => true,
             }
@@ -88,6 +88,7 @@ impl Opcode {
         match (self.info().class, ty) {
             (CostClass::Fp, Type::F64) => CostClass::Fp64,
             (CostClass::FpDiv, Type::F64) => CostClass::Fp64Div,
+            (CostClass::Math, Type::F64) => CostClass::Math64,
             (class, _) => class,
         }
     }
@@ -121,7 +122,7 @@ impl fmt::Display for Opcode {
 macro_rules! define_access {
     ([] $($v:ident $mnemonic:literal $shape:ident $class:ident $doc:literal, $sem:expr;)*) => {
         impl Opcode {
-            /// Of a load or store: the bytes it moves and whether it
+            /// Of a load, store or atomic access: the bytes it moves and whether it
             /// sign-extends, for the value type `ty`. `None` for the rest.
             pub const fn access(self, ty: Type) -> Option<(u32, bool)> {
                 let (bytes, signed): (u32, bool) = match self {
@@ -133,6 +134,10 @@ macro_rules! define_access {
     };
     (@ Load $sem:expr) => { $sem };
     (@ Store $sem:expr) => { $sem };
+    (@ AtomicLoad $sem:expr) => { (0, false) };
+    (@ AtomicStore $sem:expr) => { (0, false) };
+    (@ AtomicRmw $sem:expr) => { (0, false) };
+    (@ AtomicCas $sem:expr) => { (0, false) };
     (@ $other:ident $sem:expr) => { return None };
 }
 crate::for_each_opcode!(define_access);

@@ -22,8 +22,10 @@ pub enum Operand {
     WiderInt,
     /// Any float type.
     AnyFloat,
-    /// The float type that `T` is not.
-    OtherFloat,
+    /// A float narrower than `T`.
+    NarrowerFloat,
+    /// A float wider than `T`.
+    WiderFloat,
     /// Any type of the width of `T`, and not `T`.
     SameWidth,
 }
@@ -149,6 +151,16 @@ impl Effects {
     }
 }
 
+impl Shape {
+    /// Whether this is an atomic access to memory.
+    pub const fn is_atomic(self) -> bool {
+        matches!(
+            self,
+            Self::AtomicLoad | Self::AtomicStore | Self::AtomicRmw | Self::AtomicCas
+        )
+    }
+}
+
 impl Operand {
     /// Whether an operand may be of type `ty` where the instruction's own type
     /// is `own`.
@@ -162,7 +174,8 @@ impl Operand {
             Self::NarrowerInt => ty.is_int() && ty.bits() < own.bits(),
             Self::WiderInt => ty.is_int() && ty.bits() > own.bits(),
             Self::AnyFloat => ty.is_float(),
-            Self::OtherFloat => ty.is_float() && ty as u8 != own as u8,
+            Self::NarrowerFloat => ty.is_float() && ty.bits() < own.bits(),
+            Self::WiderFloat => ty.is_float() && ty.bits() > own.bits(),
             Self::SameWidth => ty.bits() == own.bits() && ty as u8 != own as u8,
         }
     }
@@ -179,7 +192,8 @@ impl Operand {
             Self::NarrowerInt => format!("an integer narrower than {own}"),
             Self::WiderInt => format!("an integer wider than {own}"),
             Self::AnyFloat => "a float".to_owned(),
-            Self::OtherFloat => format!("the float type that is not {own}"),
+            Self::NarrowerFloat => format!("a float narrower than {own}"),
+            Self::WiderFloat => format!("a float wider than {own}"),
             Self::SameWidth => format!("another type of {} bits", own.bits()),
         }
     }
@@ -257,8 +271,10 @@ shapes! {
     Float2: Float [Same, Same] -> Same, None;
     /// Three floats to the same type.
     Float3: Float [Same, Same, Same] -> Same, None;
-    /// Between the float types.
-    FloatToFloat: Float [OtherFloat] -> Same, None;
+    /// To a wider float.
+    Promote: Float [NarrowerFloat] -> Same, None;
+    /// To a narrower float.
+    Demote: Float [WiderFloat] -> Same, None;
     /// Integer to float.
     IntToFloat: Float [AnyInt] -> Same, None;
     /// Float to integer, trapping.
@@ -279,6 +295,15 @@ shapes! {
     Load: Num [Addr] -> Same, Mem, traps, reads;
     /// A memory write.
     Store: Num [Same, Addr] -> None, Mem, traps, writes;
+    /// An atomic memory read.
+    AtomicLoad: Int [Addr] -> Same, Mem, traps, reads;
+    /// An atomic memory write.
+    AtomicStore: Int [Same, Addr] -> None, Mem, traps, writes;
+    /// An atomic read-modify-write of an operand; yields what was there.
+    AtomicRmw: Int [Same, Addr] -> Same, Mem, traps, reads, writes;
+    /// An atomic write of the second operand where the first was there; yields
+    /// what was there.
+    AtomicCas: Int [Same, Same, Addr] -> Same, Mem, traps, reads, writes;
     /// Predicate to lane mask.
     Ballot: I32 [Pred] -> Same, None, convergent;
     /// Predicate to predicate over the warp.

@@ -208,10 +208,13 @@ impl<'a> Parser<'a> {
     fn flags(&mut self) -> Result<MemFlags, ParseError> {
         let mut flags = MemFlags::NONE;
         while let Token::Word(word) = self.token {
-            let Some(&(flag, _)) = MemFlags::NAMED.iter().find(|(_, name)| *name == word) else {
-                break;
-            };
-            flags = flags | flag;
+            match MemFlags::NAMED.iter().find(|(_, name)| *name == word) {
+                Some(&(flag, _)) => flags = flags | flag,
+                None => match word.parse() {
+                    Ok(code) => flags = flags.with_code(code),
+                    Err(()) => break,
+                },
+            }
             self.bump()?;
         }
         Ok(flags)

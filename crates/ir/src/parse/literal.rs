@@ -1,5 +1,8 @@
 //! Numbers and constants in text: the inverse of [`Literal`](crate::print::Literal).
 
+use half::f16;
+
+use crate::lane::Float;
 use crate::types::Type;
 
 /// An integer: decimal or `0x`, with an optional sign and `_` between digits.
@@ -63,6 +66,7 @@ pub(super) fn float_bits(ty: Type, text: &str) -> Option<u128> {
         return None;
     }
     match ty {
+        Type::F16 => half_bits(text),
         Type::F32 => {
             let x: f32 = text.parse().ok()?;
             x.is_finite().then(|| u128::from(x.to_bits()))
@@ -75,10 +79,19 @@ pub(super) fn float_bits(ty: Type, text: &str) -> Option<u128> {
     }
 }
 
+/// The bits of a half-precision number written in decimal: read as a double,
+/// then rounded. (Only a text within a double's rounding of the middle between
+/// two neighbours can end up at the other one.)
+fn half_bits(text: &str) -> Option<u128> {
+    let x = f16::narrow(text.parse().ok()?);
+    x.is_finite().then(|| x.to_bits128())
+}
+
 /// The bits of an infinity.
 pub(super) fn infinity_bits(ty: Type, negative: bool) -> u128 {
     let sign = if negative { -1.0 } else { 1.0 };
     match ty {
+        Type::F16 => u128::from(f16::from_f32(f32::INFINITY * sign).to_bits()),
         Type::F32 => u128::from((f32::INFINITY * sign).to_bits()),
         _ => u128::from((f64::INFINITY * f64::from(sign)).to_bits()),
     }
@@ -88,6 +101,7 @@ pub(super) fn infinity_bits(ty: Type, negative: bool) -> u128 {
 pub(super) fn nan_bits(ty: Type, text: &str) -> Option<u128> {
     let (negative, bits) = integer(text)?;
     let is_nan = match ty {
+        Type::F16 => f16::from_bits(u16::try_from(bits).ok()?).is_nan(),
         Type::F32 => f32::from_bits(u32::try_from(bits).ok()?).is_nan(),
         _ => f64::from_bits(u64::try_from(bits).ok()?).is_nan(),
     };

@@ -183,9 +183,10 @@ impl<'a> Parser<'a> {
     }
 
     fn ty(&mut self) -> Result<Type, ParseError> {
-        self.word("a type (i8, i16, i32, i64, i128, f32, f64 or pred)", |s| {
-            s.parse().ok()
-        })
+        self.word(
+            "a type (i8, i16, i32, i64, i128, f16, f32, f64 or pred)",
+            |s| s.parse().ok(),
+        )
     }
 
     /// Items up to `close`, with commas between them; line ends do not count.

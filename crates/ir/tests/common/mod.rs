@@ -29,8 +29,13 @@ block0(v0: i64, v1: i32, v2: pred):
     trap if !v13, heap_oob
     v14 = const.f64 -inf
     v15 = const.f32 1e-45
+    v16 = const.f16 nan:0xfe01
+    v17 = load.f16 notrap big user3 v0
+    v18 = atomic_cas.i32 big stk_ovf v1, v3, v0-4 if v2 else v3
+    atomic_store.i32 v18, v8
+    fence
     barrier
-    v16 = const.i64 -9223372036854775808
+    v19 = const.i64 -9223372036854775808
     br uniform decided v11, block2(v3, v6), block7 @8:22
 
 block7:
@@ -79,6 +84,7 @@ fn immediates(op: Opcode, ty: Type) -> Vec<Imm> {
         ImmKind::Bits => {
             let mut bits = vec![0, 1, ty.mask(), ty.mask() >> 1, (ty.mask() >> 1) + 1];
             match ty {
+                Type::F16 => bits.extend([0x3e00, 0x0001, 0x7bff, 0x7c00, 0xfc00, 0x8000, 0xfc01]),
                 Type::F32 => {
                     let xs = [
                         1.5f32,
@@ -120,6 +126,9 @@ fn immediates(op: Opcode, ty: Type) -> Vec<Imm> {
                     if k <= i && i != 4 {
                         flags = flags | flag;
                     }
+                }
+                if i == 1 {
+                    flags = flags.with_code(TrapCode::User(7));
                 }
                 Imm::Mem { flags, offset }
             })

@@ -5,43 +5,58 @@
 //! branch's block, so that no jump appears and the result is never dearer. An
 //! edge to a block holding only `ret` (perhaps through blocks that only jump)
 //! counts however many predecessors that block has. A function that returns
-//! values keeps its returns. Where the function has anything that depends on
-//! which lanes execute together, a conversion that would move the join of
-//! another branch is not made.
+//! values keeps its returns.
+//!
+//! A conversion that would move the join of another branch is not made where
+//! the function has anything that depends on which lanes execute together. By
+//! the default rule of joins it is not made at all: when the best of a
+//! function's ends goes, another becomes the home of what is left, and lanes
+//! may join later than before. (By the textbook rule joins only come nearer
+//! when an edge goes.)
 
-use warpfold_analysis::{Cfg, JoinRule, Joins};
+use warpfold_analysis::JoinRule;
 use warpfold_ir::{
     Block, BlockCall, CostClass, Function, Guard, Imm, InstData, Opcode, Origin, Terminator,
     TrapCode, Type,
 };
 
-use crate::clean::Renames;
-use crate::edit::{append_block, count_edges};
+use crate::edit::{Merger, count_edges, where_joins_stay};
 use crate::log::{ExitMade, Log};
 
 /// Runs the pass; true if anything changed.
 pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
-    let convergent = func
-        .laid_out_insts()
-        .any(|(_, i)| func.inst(i).op.effects().convergent);
+    let heads: Vec<Block> = func
+        .layout
+        .iter()
+        .copied()
+        .filter(|&b| func.term(b).is_conditional())
+        .collect();
+    let for_cost = joins == JoinRule::Default;
+    let made = where_joins_stay(func, &heads, joins, for_cost, convert_all);
+    let changed = !made.is_empty();
+    log.exits.extend(made);
+    changed
+}
+
+/// Converts the branches of `heads`, and of blocks appended to them, of each
+/// head at most `limit`.
+fn convert_all(func: &mut Function, heads: &[Block], limit: usize) -> (Vec<ExitMade>, Merger) {
     let mut edges = count_edges(func);
-    let mut renames = Renames::default();
-    let mut changed = false;
-    for head in func.layout.clone() {
+    let mut merged = Merger::default();
+    let mut made = Vec::new();
+    for &head in heads {
         // Appending may bring the next candidate into the same block.
-        while let Some(found) = candidate(func, head, &edges) {
-            if convergent && moves_a_join(func, head, &found, joins) {
+        for _ in 0..limit {
+            let Some(found) = candidate(func, head, &edges) else {
                 break;
-            }
-            let made = convert(func, head, &found, &mut renames);
+            };
+            made.push(convert(func, head, &found, &mut merged));
             edges[found.side.as_u32() as usize] -= 1;
-            log.exits.push(made);
-            changed = true;
         }
     }
-    renames.apply(func);
+    merged.finish(func);
     func.remove_unreachable();
-    changed
+    (made, merged)
 }
 
 #[derive(Clone, Debug)]
@@ -102,9 +117,9 @@ fn only_leaves(func: &Function, mut b: Block) -> Option<Option<(TrapCode, Origin
     None
 }
 
-fn convert(func: &mut Function, head: Block, found: &Candidate, renames: &mut Renames) -> ExitMade {
+fn convert(func: &mut Function, head: Block, found: &Candidate, merged: &mut Merger) -> ExitMade {
     let origin = func.block(head).origin;
-    let pred = renames.get(
+    let pred = merged.renames.get(
         func.term(head)
             .condition()
             .expect("a candidate ends in a branch"),
@@ -122,24 +137,6 @@ fn convert(func: &mut Function, head: Block, found: &Candidate, renames: &mut Re
         .at(place);
     let at = func.block(head).insts.len();
     let inst = func.insert_inst(head, at, data);
-    append_block(func, head, &found.rest, renames);
+    merged.append(func, head, &found.rest);
     ExitMade { origin, inst, kind }
-}
-
-/// Tries the conversion on a copy and compares the joins of all other
-/// branches.
-fn moves_a_join(func: &Function, head: Block, found: &Candidate, rule: JoinRule) -> bool {
-    let before = Joins::new(func, &Cfg::new(func), rule);
-    let mut after_func = func.clone();
-    let mut renames = Renames::default();
-    convert(&mut after_func, head, found, &mut renames);
-    after_func.remove_unreachable();
-    let after = Joins::new(&after_func, &Cfg::new(&after_func), rule);
-    let moved = |b: Block| if b == found.rest.block { head } else { b };
-    func.layout.iter().any(|&b| {
-        b != head
-            && func.term(b).is_conditional()
-            && after_func.layout.contains(&moved(b))
-            && before.of(b).map(moved) != after.of(moved(b))
-    })
 }

@@ -23,13 +23,18 @@ pub fn run(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
         changed |= insts.len() != before;
         func.block_mut(b).insts = insts;
     }
-    for b in func.layout.iter().skip(1).copied().collect::<Vec<_>>() {
+    let mut shrunk = Vec::new();
+    // Per block and parameter: whether it stays.
+    let mut stays: Vec<Vec<bool>> = vec![Vec::new(); func.num_blocks()];
+    for &b in func.layout.iter().skip(1) {
         let keep: Vec<bool> = func.block(b).params.iter().map(|&p| is_live(p)).collect();
         if keep.contains(&false) {
-            func.retain_params(b, |i| keep[i]);
-            changed = true;
+            shrunk.push(b);
+            stays[b.as_u32() as usize] = keep;
         }
     }
+    changed |= !shrunk.is_empty();
+    func.retain_params_of(&shrunk, |b, i| stays[b.as_u32() as usize][i]);
     changed
 }
 

@@ -1,35 +1,49 @@
 //! Constant folding, copies, guards and branches on constants.
+//!
+//! A way that is never taken may lead to an end of the function all the same,
+//! and ends decide where lanes join. Where the function has anything that
+//! depends on which lanes execute together, a branch is not folded if that
+//! would move the join of another.
 
 use warpfold_analysis::JoinRule;
 use warpfold_ir::eval::eval;
 use warpfold_ir::{
-    Block, BlockCall, CostClass, Function, Imm, InstData, IntCC, Opcode, Terminator, Type, Value,
+    Block, BlockCall, CostClass, Function, Imm, InstData, IntCC, Opcode, Origin, Terminator, Type,
+    Value,
 };
 
 use super::Renames;
+use crate::edit::{Merger, where_joins_stay};
 use crate::log::Log;
 
 /// Runs the pass once over the function; true if anything changed.
-pub fn run(func: &mut Function, _joins: JoinRule, log: &mut Log) -> bool {
-    let changed = fold(func, Some(log));
-    let gone = func.remove_unreachable();
-    for b in &gone {
-        if func.term(*b).is_conditional() {
-            log.fold(func.block(*b).origin, "no path reaches it");
-        }
+pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
+    let changed = fold(func, true);
+    let gone = drop_unreachable(func);
+    let heads: Vec<Block> = func
+        .layout
+        .iter()
+        .copied()
+        .filter(|&b| only_target(func, func.term(b)).is_some())
+        .collect();
+    let folded = where_joins_stay(func, &heads, joins, false, fold_branches);
+    let changed = changed || !gone.is_empty() || !folded.is_empty();
+    for (origin, why) in gone.into_iter().chain(folded) {
+        log.fold(origin, why);
     }
-    changed || !gone.is_empty()
+    changed
 }
 
 /// The same for values only: instructions go away or become constants, and
 /// everything else stays what it is. Branches stay too: without one, lanes may
 /// join elsewhere, and other code then runs more or less often.
 pub fn values(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
-    fold(func, None)
+    fold(func, false)
 }
 
-/// Folds values, and branches where there is a log for them.
-fn fold(func: &mut Function, mut branches: Option<&mut Log>) -> bool {
+/// Folds values. With `anew` an instruction may become a different one,
+/// otherwise only a constant.
+fn fold(func: &mut Function, anew: bool) -> bool {
     let mut renames = Renames::default();
     let mut changed = false;
     for b in func.layout.clone() {
@@ -38,9 +52,7 @@ fn fold(func: &mut Function, mut branches: Option<&mut Log>) -> bool {
             func.inst_mut(inst).map_uses(|v| renames.get(v));
             match simplify(func, func.inst(inst)) {
                 None => kept.push(inst),
-                Some(Simpler::Inst(data))
-                    if branches.is_none() && data.cost_class() != CostClass::Const =>
-                {
+                Some(Simpler::Inst(data)) if !anew && data.cost_class() != CostClass::Const => {
                     kept.push(inst);
                 }
                 Some(Simpler::Nothing) => changed = true,
@@ -64,12 +76,36 @@ fn fold(func: &mut Function, mut branches: Option<&mut Log>) -> bool {
             }
         }
         func.block_mut(b).insts = kept;
-        if let Some(log) = &mut branches {
-            changed |= fold_branch(func, b, &renames, log);
-        }
     }
     renames.apply(func);
     changed
+}
+
+/// Turns the branches of `heads` that go only one way into jumps. Returns
+/// each branch that went away, with the reason.
+fn fold_branches(
+    func: &mut Function,
+    heads: &[Block],
+    _limit: usize,
+) -> (Vec<(Origin, String)>, Merger) {
+    let mut folded = Vec::new();
+    for &b in heads {
+        if let Some((to, why)) = only_target(func, func.term(b)) {
+            folded.push((func.block(b).origin, why));
+            func.block_mut(b).term = Some(Terminator::Jump(to));
+        }
+    }
+    folded.extend(drop_unreachable(func));
+    (folded, Merger::default())
+}
+
+/// Removes what no path reaches. Returns the branches there.
+fn drop_unreachable(func: &mut Function) -> Vec<(Origin, String)> {
+    let gone = func.remove_unreachable();
+    gone.into_iter()
+        .filter(|&b| func.term(b).is_conditional())
+        .map(|b| (func.block(b).origin, String::from("no path reaches it")))
+        .collect()
 }
 
 enum Simpler {
@@ -162,19 +198,6 @@ fn test_of_bint(func: &Function, data: &InstData) -> Option<Simpler> {
     } else {
         Simpler::Inst(InstData::new(Opcode::Not, Type::Pred, &[p], Imm::None))
     })
-}
-
-fn fold_branch(func: &mut Function, b: Block, renames: &Renames, log: &mut Log) -> bool {
-    let Some(term) = &mut func.block_mut(b).term else {
-        return false;
-    };
-    term.map_uses(|v| renames.get(v));
-    let Some((to, why)) = only_target(func, func.term(b)) else {
-        return false;
-    };
-    log.fold(func.block(b).origin, why);
-    func.block_mut(b).term = Some(Terminator::Jump(to));
-    true
 }
 
 /// The only way a branch can go, and why.

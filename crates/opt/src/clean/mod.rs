@@ -6,29 +6,41 @@ pub mod dce;
 pub mod fold;
 pub mod params;
 
+use std::cell::RefCell;
+
 use hashbrown::HashMap;
 use warpfold_ir::{Function, Value};
 
-/// Pending replacements of values, resolved through chains.
+/// Pending replacements of values, resolved through chains. Every look-up
+/// shortens the chain it follows, so that long ones cost little in all.
 #[derive(Debug, Default)]
-pub(crate) struct Renames(HashMap<Value, Value>);
+pub(crate) struct Renames(RefCell<HashMap<Value, Value>>);
 
 impl Renames {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.borrow().is_empty()
     }
 
     /// From now on `from` reads as `to`. Must not close a cycle.
     pub(crate) fn set(&mut self, from: Value, to: Value) {
         debug_assert_ne!(self.get(to), from);
-        self.0.insert(from, to);
+        self.0.get_mut().insert(from, to);
     }
 
-    pub(crate) fn get(&self, mut v: Value) -> Value {
-        while let Some(&next) = self.0.get(&v) {
-            v = next;
+    pub(crate) fn get(&self, v: Value) -> Value {
+        let mut map = self.0.borrow_mut();
+        let mut last = v;
+        while let Some(&next) = map.get(&last) {
+            last = next;
         }
-        v
+        let mut at = v;
+        while at != last {
+            match map.insert(at, last) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        last
     }
 
     /// Rewrites every use in the function.

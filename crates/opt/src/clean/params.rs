@@ -28,6 +28,8 @@ pub fn run(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
     }
     let mut renames = Renames::default();
     let mut shrunk = Vec::new();
+    // Per block and parameter: whether it goes away.
+    let mut goes: Vec<Vec<bool>> = vec![Vec::new(); n];
     for (at, &b) in func.layout.iter().enumerate() {
         if at == 0 {
             continue;
@@ -46,14 +48,13 @@ pub fn run(func: &mut Function, _joins: JoinRule, _log: &mut Log) -> bool {
             }
         }
         if one.iter().any(|&x| x) {
-            shrunk.push((b, one));
+            shrunk.push(b);
+            goes[b.as_u32() as usize] = one;
         }
     }
     let changed = !shrunk.is_empty();
     renames.apply(func);
-    for (b, one) in shrunk {
-        func.retain_params(b, |i| !one[i]);
-    }
+    func.retain_params_of(&shrunk, |b, i| !goes[b.as_u32() as usize][i]);
     changed
 }
 

@@ -219,3 +219,30 @@ impl Ledger<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use warpfold_ir::{FunctionBuilder, Guard, Imm, Opcode, Type};
+
+    use super::*;
+
+    /// Prediction and execution charge alike only if both take a guarded exit
+    /// for guarded.
+    #[test]
+    fn every_guard_costs_an_exits_too() {
+        let mut machine = Machine::builtin("unit").expect("it is shipped").clone();
+        machine.guard = Cost(300);
+        let mut b = FunctionBuilder::new("f");
+        let pred = b.param(Type::Pred, true);
+        let guard = Guard {
+            pred,
+            negated: false,
+            otherwise: None,
+        };
+        for op in [Opcode::Exit, Opcode::TidX] {
+            let data = InstData::new(op, Type::I32, &[], Imm::None).guarded(guard);
+            assert_eq!(issue_cost(&machine, &data, true), Cost(1300), "{op}");
+            assert_eq!(issue_cost(&machine, &data, false), Cost(1000), "{op}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use warpfold_ir::{Block, Function, Inst, print};
 use crate::safety::Unsafe;
 
 /// How many regions deep straight code may span.
-pub const MAX_DEPTH: u32 = 8;
+pub const MAX_DEPTH: u32 = warpfold_analysis::MAX_STRAIGHT_HEIGHT;
 
 /// Why a region cannot become straight-line code in some form, and where.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -26,6 +26,7 @@ use self::decide::Assignment;
 use self::ledger::{Entry, Ledger, Ownership, Payer};
 use self::plan::Plan;
 use self::rewrite::Emitted;
+use crate::edit::laid_out;
 use crate::log::Log;
 use crate::pass;
 use crate::report::{Force, Removed, Report};
@@ -177,6 +178,7 @@ fn final_owners(
 ) -> Owners {
     let mut owners = Owners::default();
     let mut appended: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let laid_out = laid_out(func);
     for (plan, insts) in plans.iter().zip(&emitted.insts) {
         for (item, &i) in plan.items.iter().zip(insts) {
             owners.insts[i] = ownership.item(item);
@@ -192,7 +194,7 @@ fn final_owners(
         }
         // A head that its join was appended to ends as the join does.
         let place = emitted.place(b);
-        if !appended[b] && func.layout.contains(&place) {
+        if !appended[b] && laid_out[place] {
             owners.terms[place] = ownership.term(b);
         }
     }
@@ -217,7 +219,8 @@ fn clean_up(
         for (item, &i) in plan.items.iter().zip(insts) {
             if !matches!(item.what, plan::What::Inst(..)) {
                 let passes = ledger.counts.behind(plan.head, item.gate);
-                let issue = ledger.machine.issue_cost(func.inst(i).cost_class());
+                let data = func.inst(i);
+                let issue = ledger::issue_cost(ledger.machine, data, data.guard.is_some());
                 priced.insert(i, issue * passes);
             }
         }

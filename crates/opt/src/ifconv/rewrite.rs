@@ -8,8 +8,7 @@ use warpfold_ir::{
 };
 
 use super::plan::{Plan, PlanGuard, Val, What};
-use crate::clean::Renames;
-use crate::edit::append_block;
+use crate::edit::Merger;
 
 /// What emitting made.
 #[derive(Clone, Debug, Default)]
@@ -23,28 +22,28 @@ pub struct Emitted {
 
 impl Emitted {
     /// Where the code of `b` is now.
-    pub fn place(&self, mut b: Block) -> Block {
-        while let Some(next) = self.moved[b] {
-            b = next;
-        }
-        b
+    pub fn place(&self, b: Block) -> Block {
+        self.moved[b].unwrap_or(b)
     }
 }
 
 /// Rewrites `func` by disjoint plans.
 pub fn rewrite(func: &mut Function, plans: &[&Plan]) -> Emitted {
     let mut emitted = Emitted::default();
-    let mut renames = Renames::default();
+    let mut merged = Merger::default();
     for plan in plans {
-        emit(func, plan, &mut renames, &mut emitted);
+        emitted.insts.push(emit(func, plan, &mut merged));
     }
-    renames.apply(func);
+    for plan in plans.iter().filter(|p| !p.keeps_jump) {
+        emitted.moved[plan.join] = Some(merged.place(plan.join));
+    }
+    merged.finish(func);
     func.remove_unreachable();
     emitted
 }
 
-fn emit(func: &mut Function, plan: &Plan, renames: &mut Renames, emitted: &mut Emitted) {
-    let into = emitted.place(plan.head);
+fn emit(func: &mut Function, plan: &Plan, merged: &mut Merger) -> Vec<Inst> {
+    let into = merged.place(plan.head);
     let origin = func.block(into).origin;
     // The result of each item, for items that have one.
     let mut results: Vec<Option<Value>> = Vec::with_capacity(plan.items.len());
@@ -56,7 +55,7 @@ fn emit(func: &mut Function, plan: &Plan, renames: &mut Renames, emitted: &mut E
         };
         let value = |v: Val| {
             at(v)
-                .map(|v| renames.get(v))
+                .map(|v| merged.renames.get(v))
                 .expect("items precede their uses")
         };
         let guard = |g: PlanGuard| Guard {
@@ -111,15 +110,16 @@ fn emit(func: &mut Function, plan: &Plan, renames: &mut Renames, emitted: &mut E
         Val::Item(i) => results[i].expect("a named item has a result"),
     };
     for &(param, val) in &plan.names {
-        renames.set(param, renames.get(at(val)));
+        let value = merged.renames.get(at(val));
+        merged.renames.set(param, value);
     }
-    let args: Vec<Value> = plan.join_args.iter().map(|&v| renames.get(at(v))).collect();
+    let join_args = plan.join_args.iter();
+    let args: Vec<Value> = join_args.map(|&v| merged.renames.get(at(v))).collect();
     let call = BlockCall::new(plan.join, &args);
     if plan.keeps_jump {
         func.set_term(into, Terminator::Jump(call), Origin::NONE);
     } else {
-        append_block(func, into, &call, renames);
-        emitted.moved[plan.join] = Some(into);
+        merged.append(func, into, &call);
     }
-    emitted.insts.push(insts);
+    insts
 }

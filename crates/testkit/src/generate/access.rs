@@ -154,8 +154,12 @@ impl Generator<'_> {
         let base = self.w.ins(Ty::I64, "iadd", &[base, far]);
         let at = self.address(base, index, 4);
         let flags = self.free_flags();
-        self.w
+        let v = self
+            .w
             .def(Ty::I32, "load", true, &format!("{flags} v{}", at.id));
+        if !self.bytes.chance(100) {
+            self.keep(v, 2);
+        }
     }
 
     /// Stores a value in one of the lane's own places, so that it is not dead.

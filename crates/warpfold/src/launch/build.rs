@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use warpfold_exec::{Arg, Launch, MAX_BLOCK_THREADS, MAX_SHARED, Memory, SHARED_BASE};
+use warpfold_ir::lane::{Float, f16};
 use warpfold_ir::{Function, Type};
 
 use super::expr::{Env, Number};
@@ -17,6 +18,8 @@ const DEFAULT_SEED: u64 = 1;
 /// Turns a number into bits of a type, or says why it cannot.
 pub(super) fn encode(n: Number, ty: Type) -> Result<u128, String> {
     match (ty, n) {
+        // Rounded as constants of the IR are.
+        (Type::F16, n) => Ok(f16::narrow(n.to_f64()).to_bits128()),
         (Type::F32, n) => Ok((n.to_f64() as f32).to_bits().into()),
         (Type::F64, n) => Ok(n.to_f64().to_bits().into()),
         (Type::Pred, Number::Int(n)) => Ok((n != 0).into()),

@@ -298,7 +298,7 @@ impl<'a> Doc<'a> {
             _ => {
                 return self.error(
                     elem,
-                    "`buffer` must be an element type: i8, i16, i32, i64, i128, f32 or f64",
+                    "`buffer` must be an element type: i8, i16, i32, i64, i128, f16, f32 or f64",
                 );
             }
         };

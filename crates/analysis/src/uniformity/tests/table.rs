@@ -61,6 +61,47 @@ fn shifts_and_masks_of_the_thread_index() {
     scope_of(&with_constant(33, "udiv.i32"), Scope::Lane);
 }
 
+/// Lanes take turns at an atomic access, so each may find something else.
+#[test]
+fn atomics_are_each_lanes_own() {
+    let address = "    v1 = shared_base.i64\n    v2 = const.i32 1\n";
+    for op in [
+        "load.i32 v1",
+        "atomic_load.i32 v1",
+        "atomic_load.i32 readonly v1",
+        "atomic_add.i32 v2, v1",
+        "atomic_xchg.i32 v2, v1",
+        "atomic_cas.i32 v2, v2, v1",
+    ] {
+        let expected = match op.starts_with("load") {
+            true => Scope::Warp,
+            false => Scope::Lane,
+        };
+        scope_of(&format!("{address}    v3 = {op}"), expected);
+    }
+    let u = linear(&format!("{address}    v3 = atomic_add.i32 v2, v1"));
+    assert_eq!(u.reason(v(3)), Some(Reason::Source(Opcode::AtomicAdd)));
+}
+
+/// Functions of one lane's operands, whatever they compute; a NaN is no
+/// constant.
+#[test]
+fn floats_are_functions_of_their_operands() {
+    let half = "    v1 = const.f16 2.0\n";
+    scope_of(&format!("{half}    v2 = fadd.f16 v1, v1"), Scope::Const);
+    scope_of(&format!("{half}    v2 = exp2.f16 v1"), Scope::Const);
+    let nan = linear("    v1 = const.f16 -1.0\n    v2 = log.f16 v1");
+    assert_eq!(nan.shape(v(2)).as_constant(), None);
+    scope_of(
+        "    v1 = fcvt_from_uint.f32 v0\n    v2 = sin.f32 v1",
+        Scope::Lane,
+    );
+    scope_of(
+        "    v1 = ctaid_x\n    v2 = fcvt_from_uint.f64 v1\n    v3 = pow.f64 v2, v2",
+        Scope::Block,
+    );
+}
+
 #[test]
 fn a_signed_quotient_is_no_shift() {
     // tid - 7 may be negative: -7 / 32 and 24 / 32 are both 0, but the shift

@@ -3,7 +3,7 @@
 use cranelift_entity::EntityRef;
 use smallvec::smallvec;
 
-use super::{first, only, value, with_lines};
+use super::{errors, first, only, value, with_lines};
 use crate::codes::IntCC;
 use crate::entities::{Inst, Slot};
 use crate::function::Imm;
@@ -48,10 +48,33 @@ fn opcodes_take_the_types_of_the_table() {
         ("v8 = uload32.i32 v3", "`uload32` has no form for i32"),
         ("v8 = sload8.f64 v3", "`sload8` has no form for f64"),
         ("istore16.i16 v1, v3", "`istore16` has no form for i16"),
-        ("v8 = fpromote.f32 v6", "`fpromote` has no form for f32"),
+        (
+            "v8 = atomic_load.f32 v3",
+            "`atomic_load` has no form for f32",
+        ),
+        ("v8 = sin.i32 v2", "`sin` has no form for i32"),
         ("v8 = shared_base.i16", "`shared_base` has no form for i16"),
     ] {
         only(&with_lines(line), first(), message);
+    }
+}
+
+#[test]
+fn conversions_between_floats_change_the_width() {
+    for (line, form, operand) in [
+        (
+            "v8 = fpromote.f16 v6",
+            "`fpromote` has no form for f16",
+            "operand 1: expected a float narrower than f16, v6 is f64",
+        ),
+        (
+            "v8 = fdemote.f64 v5",
+            "`fdemote` has no form for f64",
+            "operand 1: expected a float wider than f64, v5 is f32",
+        ),
+    ] {
+        let expected = [form, operand].map(|m| (first(), m.to_owned()));
+        assert_eq!(errors(&with_lines(line)), expected);
     }
 }
 
@@ -93,11 +116,23 @@ fn operands_have_the_types_of_the_table() {
         ),
         (
             "v8 = fdemote.f32 v5",
-            "operand 1: expected the float type that is not f32, v5 is f32",
+            "operand 1: expected a float wider than f32, v5 is f32",
         ),
         (
             "v8 = bitcast.i32 v6",
             "operand 1: expected another type of 32 bits, v6 is f64",
+        ),
+        (
+            "v8 = fpromote.f32 v6",
+            "operand 1: expected a float narrower than f32, v6 is f64",
+        ),
+        (
+            "v8 = atomic_add.i32 v3, v3",
+            "operand 1: expected i32, v3 is i64",
+        ),
+        (
+            "v8 = atomic_cas.i8 v0, v0, v1",
+            "operand 3: expected an address (i64 or i32), v1 is i16",
         ),
         ("v8 = not v2", "operand 1: expected pred, v2 is i32"),
     ] {

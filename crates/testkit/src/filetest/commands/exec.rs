@@ -187,15 +187,15 @@ fn counters(out: &mut Output, c: &Counters) {
         ("barriers", c.barriers),
         (
             "sh_requests",
-            c.shared.loads.requests + c.shared.stores.requests,
+            c.shared.loads.requests + c.shared.stores.requests + c.shared.atomics.requests,
         ),
         (
             "sh_wavefronts",
-            c.shared.loads.wavefronts + c.shared.stores.wavefronts,
+            c.shared.loads.wavefronts + c.shared.stores.wavefronts + c.shared.atomics.wavefronts,
         ),
         (
             "sh_conflicts",
-            c.shared.loads.conflicts + c.shared.stores.conflicts,
+            c.shared.loads.conflicts + c.shared.stores.conflicts + c.shared.atomics.conflicts,
         ),
     ] {
         out.counter(key, value);
@@ -205,6 +205,8 @@ fn counters(out: &mut Output, c: &Counters) {
         ("gst", c.global.stores),
         ("lld", c.local.loads),
         ("lst", c.local.stores),
+        ("gatom", c.global.atomics),
+        ("latom", c.local.atomics),
     ] {
         out.counter(format!("{name}_requests"), t.requests);
         out.counter(format!("{name}_sectors"), t.sectors);

@@ -34,7 +34,7 @@ use warpfold::exec::ExecOptions;
 
 use crate::filetest::{Case, FileTest, Language, Options, Output, Reason, TestFile, Verdict};
 
-use lines::{Found, Line};
+use lines::Line;
 
 /// `test run`, and `test interpret`, which is the same here. Option: `steps=N`.
 #[derive(Clone, Copy, Debug)]
@@ -80,47 +80,30 @@ impl FileTest for Run {
         }
         let units = clif::read_each(&file.code, &ReadOptions::default())
             .map_err(|error| error.to_string())?;
-        let mut cases = Vec::new();
         let mut lines: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
         for found in lines::find(&file.text, &units) {
-            sort(found, &units, &mut lines, &mut cases);
+            let unit = &units[found.unit];
+            let verdict = match (refused(unit), found.parse(unit)) {
+                (Some(verdict), _) => verdict,
+                (None, Ok(line)) => {
+                    lines.entry(found.unit).or_default().push(line);
+                    continue;
+                }
+                (None, Err(message)) => Verdict::Failed(message),
+            };
+            out.cases.push(Case {
+                line: found.line,
+                verdict,
+                variants: Vec::new(),
+                opcodes: opcodes(unit),
+                printed: None,
+            });
         }
         for (unit, lines) in lines {
-            cases.extend(run_all(&units[unit], &lines, &how));
+            out.cases.extend(run_all(&units[unit], &lines, &how));
         }
-        cases.sort_by_key(|case| case.line);
-        out.cases = cases;
+        out.cases.sort_by_key(|case| case.line);
         Ok(out)
-    }
-}
-
-/// Puts a line to those about the same function, or makes a case of it if it
-/// cannot be run.
-fn sort(
-    found: Found,
-    units: &[Unit],
-    lines: &mut BTreeMap<usize, Vec<Line>>,
-    cases: &mut Vec<Case>,
-) {
-    let case = |verdict: Verdict, unit: &Unit| Case {
-        line: found.line,
-        verdict,
-        variants: Vec::new(),
-        opcodes: opcodes(unit),
-        printed: None,
-    };
-    let unit = &units[found.unit];
-    if let Some(verdict) = refused(unit) {
-        cases.push(case(verdict, unit));
-        return;
-    }
-    match found.parse(units) {
-        Ok((callee, _)) if refused(&units[callee]).is_some() => {
-            let verdict = refused(&units[callee]).unwrap_or(Verdict::Passed);
-            cases.push(case(verdict, &units[callee]));
-        }
-        Ok((callee, line)) => lines.entry(callee).or_default().push(line),
-        Err(message) => cases.push(case(Verdict::Failed(message), unit)),
     }
 }
 
