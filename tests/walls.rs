@@ -17,6 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "warpfold",
         &["ir", "machine", "analysis", "opt", "exec", "clif"],
     ),
+    // `warpfold test` is the filetest runner, which is published for others too.
     ("cli", &["warpfold", "testkit"]),
     ("testkit", &["warpfold"]),
 ];

@@ -43,4 +43,4 @@ pub use kind::ErrorKind;
 pub use lower::{Lowered, ReadOptions, SourceBranch, lower};
 pub use opmap::{Rule, coverage_page, rule};
 pub use read::{Unit, read, read_each, text_of};
-pub use target_lexicon::Triple;
+pub use target_lexicon::{PointerWidth, Triple};

@@ -47,6 +47,10 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     by_opcode: bool,
 
+    /// List the skipped cases, each with what stands in its way
+    #[arg(long, help_heading = "Output")]
+    skipped: bool,
+
     /// Text or JSON
     #[arg(
         long,
@@ -80,6 +84,7 @@ impl Args {
         let summary = Summary {
             report: &report,
             by_opcode: self.by_opcode,
+            skipped: self.skipped,
         };
         let text = match self.format {
             Format::Text => summary.text(),

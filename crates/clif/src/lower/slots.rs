@@ -36,7 +36,7 @@ pub fn lay_out(
     let (mut end, mut most) = (0u32, WORD);
     let mut begins = Vec::new();
     for (slot, data) in slots {
-        // Slots take 512 KiB at most in all, as has been checked; alignments
+        // The sum of their sizes has been checked; alignments
         // that carry the frame beyond that are refused by the executor.
         let align = align(data.align_shift).max(WORD);
         let begin = end.checked_next_multiple_of(align).unwrap_or(u32::MAX);

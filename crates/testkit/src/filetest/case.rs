@@ -30,8 +30,8 @@ pub enum Verdict {
     Passed,
     /// Something is not: what, possibly over several lines.
     Failed(String),
-    /// It was not tried.
-    Skipped(Reason),
+    /// It was not tried: what stood in the way, as a kind and in words.
+    Skipped(Reason, String),
 }
 
 /// Why cases are skipped.
@@ -59,7 +59,7 @@ impl Counts {
         match verdict {
             Verdict::Passed => self.passed += 1,
             Verdict::Failed(_) => self.failed += 1,
-            Verdict::Skipped(_) => self.skipped += 1,
+            Verdict::Skipped(..) => self.skipped += 1,
         }
     }
 
@@ -88,7 +88,7 @@ impl Tally {
     /// Adds a case.
     pub fn count(&mut self, case: &Case) {
         self.total.count(&case.verdict);
-        if let Verdict::Skipped(reason) = &case.verdict {
+        if let Verdict::Skipped(reason, _) = &case.verdict {
             *self.skipped.entry(reason.clone()).or_default() += 1;
         }
         for &(variant, passed) in &case.variants {
@@ -181,7 +181,11 @@ mod tests {
             &["iadd", "isub"],
         ));
         let mut b = Tally::default();
-        b.count(&case(Verdict::Skipped(reason.clone()), &[], &["isub"]));
+        b.count(&case(
+            Verdict::Skipped(reason.clone(), "here".into()),
+            &[],
+            &["isub"],
+        ));
         b.count_test(true);
         a.add(&b);
         assert_eq!(a.total, counts(2, 1, 1));

@@ -48,6 +48,8 @@ pub struct FileReport {
     pub tally: Tally,
     /// What cases print, by line.
     pub printed: Vec<(usize, String)>,
+    /// Lines of skipped cases, with what stands in their way.
+    pub skipped: Vec<(usize, String)>,
 }
 
 /// What came of several files.
@@ -63,6 +65,8 @@ pub struct Report {
     pub tally: Tally,
     /// What cases print: file, line, text.
     pub printed: Vec<(PathBuf, usize, String)>,
+    /// Skipped cases: file, line, what stands in their way.
+    pub skipped: Vec<(PathBuf, usize, String)>,
 }
 
 /// How far a run of several files is.
@@ -172,6 +176,9 @@ impl Runner {
                 report.tally.count(case);
                 if let Some(text) = &case.printed {
                     report.printed.push((case.line, text.clone()));
+                }
+                if let Verdict::Skipped(_, message) = &case.verdict {
+                    report.skipped.push((case.line, message.clone()));
                 }
             }
             let failed = |c: &&Case| matches!(c.verdict, Verdict::Failed(_));
@@ -348,9 +355,9 @@ impl Runner {
             }
             all.failures.extend(report.failures);
             all.tally.add(&report.tally);
-            let printed = report.printed.into_iter();
-            all.printed
-                .extend(printed.map(|(line, text)| (path.clone(), line, text)));
+            let here = |(line, text)| (path.clone(), line, text);
+            all.printed.extend(report.printed.into_iter().map(here));
+            all.skipped.extend(report.skipped.into_iter().map(here));
         }
         Ok(all)
     }

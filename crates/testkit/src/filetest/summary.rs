@@ -1,6 +1,7 @@
 //! What is said at the end of a run, to people and to programs.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -17,6 +18,8 @@ pub struct Summary<'a> {
     pub report: &'a Report,
     /// Whether to list the cases by opcode.
     pub by_opcode: bool,
+    /// Whether to list each skipped case in the text; JSON always has them.
+    pub skipped: bool,
 }
 
 #[derive(Serialize)]
@@ -31,6 +34,7 @@ struct Json<'a> {
     variants: Vec<Row<'a>>,
     failures: Vec<Located<'a>>,
     printed: Vec<Located<'a>>,
+    skipped_cases: Vec<Located<'a>>,
     blessed: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     opcodes: Option<Vec<Row<'a>>>,
@@ -76,6 +80,7 @@ impl Summary<'_> {
             blessed,
             tally,
             printed,
+            skipped,
             ..
         } = self.report;
         let mut out = String::new();
@@ -87,6 +92,11 @@ impl Summary<'_> {
         }
         for path in blessed {
             let _ = writeln!(out, "{}: blessed", path.display());
+        }
+        if self.skipped {
+            for (path, line, text) in skipped {
+                let _ = writeln!(out, "{}:{line}: skipped: {text}", path.display());
+            }
         }
         if !tally.variants.is_empty() {
             rows(&mut out, "variant", &tally.variants);
@@ -121,6 +131,7 @@ impl Summary<'_> {
             blessed,
             tally,
             printed,
+            skipped,
         } = self.report;
         let row = |(name, counts)| Row { name, counts };
         let json = Json {
@@ -148,14 +159,8 @@ impl Summary<'_> {
                     message: &f.message,
                 })
                 .collect(),
-            printed: printed
-                .iter()
-                .map(|(path, line, text)| Located {
-                    file: path.display().to_string(),
-                    line: *line,
-                    message: text,
-                })
-                .collect(),
+            printed: located(printed),
+            skipped_cases: located(skipped),
             blessed: blessed.iter().map(|p| p.display().to_string()).collect(),
             opcodes: self.by_opcode.then(|| {
                 let opcodes = tally.opcodes.iter();
@@ -167,6 +172,16 @@ impl Summary<'_> {
         text.push('\n');
         text
     }
+}
+
+fn located(list: &[(PathBuf, usize, String)]) -> Vec<Located<'_>> {
+    list.iter()
+        .map(|(path, line, text)| Located {
+            file: path.display().to_string(),
+            line: *line,
+            message: text,
+        })
+        .collect()
 }
 
 /// An empty line, unless nothing has been said yet.

@@ -19,8 +19,8 @@
 //!
 //! A function that uses what is not supported is refused by the lowering, and
 //! the lines about it are skipped with the refusal's kind as the reason.
-//! `target`, `set` and `feature` lines say how Cranelift is to compile, and mean
-//! nothing here.
+//! `set` and `feature` lines say how Cranelift is to compile, and mean nothing
+//! here; `target` lines tell how wide pointers are.
 
 mod lanes;
 mod lines;
@@ -29,7 +29,7 @@ mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warpfold::clif::{self, ClifError, ReadOptions, Unit};
+use warpfold::clif::{self, ClifError, PointerWidth, ReadOptions, Triple, Unit};
 use warpfold::exec::ExecOptions;
 
 use crate::filetest::{Case, FileTest, Language, Options, Output, Reason, TestFile, Verdict};
@@ -78,7 +78,7 @@ impl FileTest for Run {
         if let Some(steps) = super::steps(options)? {
             how.step_limit = steps;
         }
-        let units = clif::read_each(&file.code, &ReadOptions::default())
+        let units = clif::read_each(&file.code, &read_options(&file.code))
             .map_err(|error| error.to_string())?;
         let mut lines: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
         for found in lines::find(&file.text, &units) {
@@ -107,15 +107,34 @@ impl FileTest for Run {
     }
 }
 
+/// Pointers are 32 bits wide if the file is for such targets only, and 64
+/// otherwise.
+fn read_options(code: &str) -> ReadOptions {
+    let targets = code
+        .lines()
+        .filter_map(|line| line.strip_prefix("target "))
+        .filter_map(|rest| rest.split_whitespace().next()?.parse::<Triple>().ok());
+    let mut narrow = None;
+    for triple in targets {
+        match triple.pointer_width() {
+            Ok(PointerWidth::U32) => narrow = narrow.or(Some(triple)),
+            _ => return ReadOptions::default(),
+        }
+    }
+    narrow.map_or_else(ReadOptions::default, |triple| ReadOptions { triple })
+}
+
 /// What becomes of lines about a function that was not lowered.
 fn refused(unit: &Unit) -> Option<Verdict> {
     let errors: &[ClifError] = unit.lowered.as_ref().err()?;
     let kind = errors.iter().map(|e| e.kind).min()?;
     if kind.is_unsupported() {
-        return Some(Verdict::Skipped(Reason {
+        let reason = Reason {
             name: kind.name().to_owned(),
             doc: kind.doc().to_owned(),
-        }));
+        };
+        let first = errors.iter().find(|e| e.kind == kind)?;
+        return Some(Verdict::Skipped(reason, first.to_string()));
     }
     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Some(Verdict::Failed(lines.join("\n")))
