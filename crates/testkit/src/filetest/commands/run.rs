@@ -5,7 +5,7 @@
 //! | comment | meaning |
 //! |---|---|
 //! | `; run: %f(1, 2) == 3` | it returns these bits; several results stand in brackets |
-//! | `; run: %f(1, 2) != 3` | it returns something else |
+//! | `; run: %f(1, 2) != 4` | it returns something else |
 //! | `; run` | it takes nothing and returns something that is not zero |
 //! | `; print: %f(1, 2)` | it returns; what is printed |
 //! | `; trap: %f(1, 0) == int_divz` | it traps with this code (not in Cranelift) |
