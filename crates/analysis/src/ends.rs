@@ -7,7 +7,8 @@
 //! edge out of it; its end is a virtual node before its header, to which its
 //! back edges lead instead. Its place in layout is its header's.
 //!
-//! `exit if` and `trap if` end no block and are no ends.
+//! `exit if` and `trap if` end no block and are no ends. A tail call is a return.
+//! What a callee does is not looked at: a barrier in it ranks no return.
 
 use std::cmp::Reverse;
 
@@ -53,8 +54,10 @@ impl Ends {
         let mut ends: Vec<End> = Vec::new();
         for &block in cfg.rpo() {
             let kind = match func.block(block).term {
-                Some(Terminator::Ret(_)) if after_barrier[block] => EndKind::ReturnAfterBarrier,
-                Some(Terminator::Ret(_)) => EndKind::Return,
+                Some(Terminator::Ret(_) | Terminator::TailCall(_)) if after_barrier[block] => {
+                    EndKind::ReturnAfterBarrier
+                }
+                Some(Terminator::Ret(_) | Terminator::TailCall(_)) => EndKind::Return,
                 Some(Terminator::Trap(_)) => EndKind::Trap,
                 _ => match loops.headed_by(block) {
                     Some(l) if loops.is_endless(l) => EndKind::Loop,

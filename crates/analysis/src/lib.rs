@@ -19,7 +19,7 @@ pub use domtree::DomTree;
 pub use ends::{End, EndKind, Ends};
 pub use joins::{JoinRule, Joins};
 pub use loops::{LoopId, Loops};
-pub use profile::{BranchCounts, Profile, SegmentCounts, segments};
+pub use profile::{BranchCounts, CalleeCounts, Profile, SegmentCounts, segments};
 pub use regions::{MAX_STRAIGHT_HEIGHT, NoRegion, Region, RegionId, RegionShape, Regions};
 pub use uniformity::{
     Convergence, KnownBits, LaunchShape, Reason, Scope, Shape, Uniformity, UniformityOptions,

@@ -6,8 +6,9 @@
 //! lanes went different ways; never how many lanes.
 //!
 //! Counts of straight-line code are per *segment*: the piece of a block between
-//! guarded exits and traps. Every `exit if` or `trap if` belongs to the segment
-//! it ends, the terminator to the last; segments count from 0.
+//! guarded exits, guarded traps and calls, behind which lanes may be gone. Each
+//! of these belongs to the segment it ends, the terminator to the last; segments
+//! count from 0.
 //!
 //! Counts saturate. A profile names blocks of the function it was taken on.
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
-use warpfold_ir::{Block, Function, Inst, Opcode};
+use warpfold_ir::{Block, Function, Inst};
 
 /// What a branch or switch did.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -84,6 +85,32 @@ pub struct SegmentCounts {
     pub alive: u64,
 }
 
+/// What the functions that were called did, all together. No rewrite of the
+/// caller changes it, since calls never move, merge or multiply.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct CalleeCounts {
+    /// Issues by [`CostClass::index`](warpfold_ir::CostClass::index).
+    pub classes: [u64; warpfold_ir::CostClass::ALL.len()],
+    /// Issues of guarded instructions.
+    pub guarded: u64,
+    /// Executions of branches: proven uniform, agreeing, splitting. Indirect
+    /// calls that split count with the latter, wherever they stand.
+    pub branches: [u64; 3],
+}
+
+impl CalleeCounts {
+    /// Adds the counts of another run.
+    pub fn merge(&mut self, other: &Self) {
+        for (n, more) in self.classes.iter_mut().zip(&other.classes) {
+            *n = n.saturating_add(*more);
+        }
+        for (n, more) in self.branches.iter_mut().zip(&other.branches) {
+            *n = n.saturating_add(*more);
+        }
+        self.guarded = self.guarded.saturating_add(other.guarded);
+    }
+}
+
 /// Counts over one or more launches of one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Profile {
@@ -91,6 +118,7 @@ pub struct Profile {
     passes: SecondaryMap<Block, SmallVec<[u64; 1]>>,
     /// By head of the region, block, segment.
     inside: BTreeMap<(Block, Block, u32), SegmentCounts>,
+    callees: CalleeCounts,
 }
 
 impl Profile {
@@ -138,6 +166,16 @@ impl Profile {
         self.inside.entry((head, b, segment)).or_default()
     }
 
+    /// What the functions did that were called.
+    pub fn callees(&self) -> &CalleeCounts {
+        &self.callees
+    }
+
+    /// The same, to add to; zeros at first.
+    pub fn callees_mut(&mut self) -> &mut CalleeCounts {
+        &mut self.callees
+    }
+
     /// Blocks whose branch has counts, in order of their names.
     pub fn branches(&self) -> impl Iterator<Item = (Block, &BranchCounts)> {
         self.branches
@@ -160,6 +198,7 @@ impl Profile {
             slot.reached = slot.reached.saturating_add(counts.reached);
             slot.alive = slot.alive.saturating_add(counts.alive);
         }
+        self.callees.merge(&other.callees);
     }
 }
 
@@ -167,7 +206,7 @@ impl Profile {
 /// least one; the terminator belongs to the last.
 pub fn segments(func: &Function, b: Block) -> impl Iterator<Item = &[Inst]> {
     let insts = &func.block(b).insts;
-    let ends_segment = |&i: &Inst| matches!(func.inst(i).op, Opcode::Exit | Opcode::TrapIf);
+    let ends_segment = |&i: &Inst| func.inst(i).op.ends_segment();
     let mut rest = Some(insts.as_slice());
     std::iter::from_fn(move || {
         let insts = rest?;
@@ -194,7 +233,7 @@ fn slot<const N: usize>(list: &mut SmallVec<[u64; N]>, index: usize) -> &mut u64
 
 #[cfg(test)]
 mod tests {
-    use warpfold_ir::{FunctionBuilder, Guard, Imm, InstData, TrapCode, Type};
+    use warpfold_ir::{FunctionBuilder, Guard, Imm, InstData, Opcode, TrapCode, Type};
 
     use super::*;
 

@@ -57,6 +57,10 @@ pub struct LaunchArgs {
     /// Issues after which a run is given up
     #[arg(long, value_name = "N", default_value_t = warpfold::DEFAULT_STEP_LIMIT)]
     pub step_limit: u64,
+
+    /// Most frames of a warp; lanes that call deeper trap
+    #[arg(long, value_name = "N", default_value_t = warpfold::DEFAULT_CALL_DEPTH)]
+    pub call_depth: u32,
 }
 
 impl LaunchArgs {
@@ -76,6 +80,7 @@ impl LaunchArgs {
     pub fn run_options(&self, timeline: bool) -> RunOptions {
         RunOptions {
             step_limit: self.step_limit,
+            call_depth: self.call_depth,
             timeline,
         }
     }

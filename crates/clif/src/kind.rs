@@ -30,7 +30,7 @@ pub enum ErrorKind {
     Unwind,
     /// The address of a symbol.
     Symbol,
-    /// A call, or the address of a function.
+    /// A call or the address of a function that is not there.
     Call,
     /// Something else that is not supported.
     Other,
@@ -78,7 +78,7 @@ impl ErrorKind {
             Self::CallConv => "parameters of a calling convention",
             Self::Unwind => "exceptions",
             Self::Symbol => "addresses of symbols",
-            Self::Call => "calls",
+            Self::Call => "calls of functions that are not there",
             Self::Other => "otherwise not supported",
         }
     }

@@ -24,8 +24,8 @@
 //! assert_eq!(lowered[0].branches[0].origin.line, 5);
 //! ```
 //!
-//! CLIF has no opcodes for warps; they are calls to the functions of
-//! [`INTRINSICS`].
+//! Functions of a file call each other by name or address. CLIF has no opcodes for warps; they
+//! are calls to the imported functions of [`INTRINSICS`].
 
 mod error;
 mod intrinsics;
@@ -40,7 +40,7 @@ pub use cranelift_codegen;
 pub use error::ClifError;
 pub use intrinsics::{INTRINSICS, Intrinsic, Slot, intrinsics_page};
 pub use kind::ErrorKind;
-pub use lower::{Lowered, ReadOptions, SourceBranch, lower};
+pub use lower::{Lowered, ReadOptions, SourceBranch, lower, lower_all};
 pub use opmap::{Rule, coverage_page, rule};
 pub use read::{Unit, read, read_each, text_of};
 pub use target_lexicon::{PointerWidth, Triple};

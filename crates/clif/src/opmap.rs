@@ -24,7 +24,6 @@ pub enum Rule {
 }
 
 const VECTOR: &str = "a lane holds scalars only; the vector is the warp";
-const CALL: &str = "only intrinsics are called so far, and those directly";
 const MACHINE: &str = "a lane has no machine registers or stack frame to look at";
 const SYMBOL: &str =
     "there is no linker that would give a symbol an address; pass the address as a parameter";
@@ -42,7 +41,11 @@ pub fn rule(op: Clif) -> Rule {
         Clif::Trap => Arm("`trap`, ending the block"),
         Clif::Trapz => Arm("`trap if !p`"),
         Clif::Trapnz => Arm("`trap if p`"),
-        Clif::Call => Arm("the instruction of the called [intrinsic](intrinsics.md)"),
+        Clif::Call => Arm("the instruction of the called [intrinsic](intrinsics.md), else `call`"),
+        Clif::CallIndirect => Arm("`call_indirect`"),
+        Clif::ReturnCall => Arm("`return_call`, ending the block"),
+        Clif::ReturnCallIndirect => Arm("`return_call_indirect`, ending the block"),
+        Clif::FuncAddr => Arm("`func_addr`"),
         Clif::Nop => Arm("nothing"),
         Clif::SequencePoint => Arm("nothing: it carries debug tags only"),
 
@@ -144,9 +147,6 @@ pub fn rule(op: Clif) -> Rule {
         Clif::Nearest => Direct(Opcode::Nearest),
 
         Clif::F128const => Refused(F128),
-        Clif::CallIndirect | Clif::ReturnCall | Clif::ReturnCallIndirect | Clif::FuncAddr => {
-            Refused(CALL)
-        }
         Clif::TryCall | Clif::TryCallIndirect | Clif::GetExceptionHandlerAddress => Refused(UNWIND),
         Clif::StackSwitch => Refused("a lane has one stack"),
         Clif::Debugtrap => Refused("there is no debugger to trap into; use `trap`"),
@@ -340,6 +340,9 @@ pub fn coverage_page() -> String {
            round and trap like those of the other floats.\n\
          - An atomic access demands alignment to its width even without `aligned`, as every GPU does (and\n  \
            AArch64). CLIF leaves this to the target; the interpreter demands it only with the flag.\n\n\
+         **Functions** of a file call each other, by name or by address, in any way but with\n\
+         exceptions. Who is called must stand in the file, with the types that the caller declares; an\n\
+         [intrinsic](intrinsics.md) is no function and has no address.\n\n\
          **Blocks** keep their numbers and their order; blocks that no path from the entry reaches are\n\
          dropped. Values are renumbered.\n\n\
          | CLIF | becomes |\n\

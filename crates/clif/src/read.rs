@@ -14,7 +14,7 @@ use target_lexicon::Triple;
 use crate::error::ClifError;
 use crate::kind::ErrorKind;
 use crate::lex::Place;
-use crate::lower::{self, Lines, Lowered, ReadOptions};
+use crate::lower::{self, Known, Lines, Lowered, ReadOptions};
 use crate::scan::{Chunk, Scan, scan};
 
 /// The target of a 64-bit machine with no system around it, for
@@ -50,7 +50,7 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
 ///
 /// Lines before the first function may be comments and the `test`, `set`,
 /// `target` and `feature` lines of Cranelift's filetests; these are not looked
-/// at. Function names must be distinct.
+/// at. Function names must be distinct; the functions may call each other.
 ///
 /// # Errors
 /// Everything that is wrong with the text, in order of place.
@@ -111,15 +111,22 @@ pub fn read_each(text: &str, opts: &ReadOptions) -> Result<Vec<Unit>, ClifError>
 
 fn units(text: &str, scanned: &Scan<'_>, opts: &ReadOptions) -> Vec<Unit> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut units = Vec::with_capacity(scanned.chunks.len());
-    for chunk in &scanned.chunks {
-        let (source, lowered) = match parse_chunk(chunk, &lines) {
+    let chunks = scanned.chunks.iter();
+    let parsed: Vec<_> = chunks
+        .map(|chunk| (chunk, parse_chunk(chunk, &lines)))
+        .collect();
+    let functions = parsed.iter().filter_map(|(_, p)| p.as_ref().ok());
+    let known = Known::new(functions.map(|(func, _)| func));
+    let mut units = Vec::with_capacity(parsed.len());
+    for (chunk, parsed) in parsed {
+        let (source, lowered) = match parsed {
             Ok((func, map)) => {
                 let places = TextPlaces {
                     first: chunk.at,
                     lines: &lines,
                 };
-                let lowered = lower::lower_at(&func, opts, &TextLines { places, map: &map });
+                let places = TextLines { places, map: &map };
+                let lowered = lower::lower_at(&func, opts, &places, &known);
                 (Some(func), lowered)
             }
             Err(error) => (None, Err(vec![error])),

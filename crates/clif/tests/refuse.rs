@@ -179,19 +179,18 @@ block0(v0: i64, v1: i32):
     return
 }"),
         [
-            "16:10: %f: `call` of %laneid: there is no such intrinsic; did you mean %lane_id?",
-            "17:10: %f: `call` of %shfl: there is no such intrinsic; near are %shfl_idx, %shfl_up, %shfl_down",
-            "18:5: %f: `call` of %memcpy: only intrinsics are called so far, and it is none",
-            "19:5: %f: `call` of u7:9: only intrinsics are called so far, and none has such a name",
+            "16:10: %f: `call` of %laneid: the file has no such function; did you mean the intrinsic %lane_id?",
+            "17:10: %f: `call` of %shfl: the file has no such function; near are the intrinsics %shfl_idx, %shfl_up, %shfl_down",
+            "18:5: %f: `call` of %memcpy: the file has no such function",
+            "19:5: %f: `call` of u7:9: the file has no such function",
             "20:10: %f: %ballot is declared as (i32) -> i32; its signature is (i8) -> i32",
             "22:10: %f: %shfl_up is declared as (i64, i32) -> i32; its signature is (T, i32) -> T",
             "23:10: %f: %barrier is declared as () -> i32; its signature is ()",
             "24:10: %f: %shared_base is declared as () -> i32; its signature is () -> i64",
-            "25:5: %f: `call_indirect` is not supported: only intrinsics are called so far, and those directly",
-            "26:10: %f: `func_addr` is not supported: only intrinsics are called so far, and those directly",
-            "28:11: %f: `call` of %CeilF32: only intrinsics are called so far, and none has such a name",
+            "26:10: %f: `func_addr` of %laneid: the file has no such function",
+            "28:11: %f: `call` of %CeilF32: the file has no such function",
             "30:11: %f: %sinf is declared as (f64) -> f64; its signature is (f32) -> f32",
-            "31:11: %f: `call` of %sinl: there is no such intrinsic; near are %sin, %sinf",
+            "31:11: %f: `call` of %sinl: the file has no such function; near are the intrinsics %sin, %sinf",
         ]
     );
 }

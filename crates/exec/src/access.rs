@@ -9,7 +9,8 @@
 use warpfold_ir::{MemFlags, TrapCode};
 
 use crate::counters::{Counters, Side};
-use crate::memory::{GLOBAL_BASE, LOCAL_BASE, Location, Memory, SHARED_BASE, SlotPlace};
+use crate::local::LocalStack;
+use crate::memory::{GLOBAL_BASE, LOCAL_BASE, Location, Memory, SHARED_BASE};
 use crate::program::{Access, Op};
 use crate::registers::{Kind, LANES, Lane, On, Registers, by_kind, lanes_of, put};
 use crate::transactions::{LINE, SECTOR, local, units, wavefronts};
@@ -18,11 +19,8 @@ use crate::transactions::{LINE, SECTOR, local, units, wavefronts};
 pub(crate) struct Spaces<'a> {
     pub memory: &'a mut Memory,
     pub shared: &'a mut [u8],
-    /// The slots of the warp's lanes, lane by lane.
-    pub local: &'a mut [u8],
-    /// Local bytes of a lane.
-    pub local_bytes: u64,
-    pub slots: &'a [SlotPlace],
+    /// The slots of the warp's frames.
+    pub local: &'a mut LocalStack,
 }
 
 /// What became of an access, as masks of lanes.
@@ -65,14 +63,7 @@ impl Spaces<'_> {
             *buffer = at.buffer;
             Some(Found::Global(at))
         } else if address >= LOCAL_BASE {
-            let end = address + len as u64;
-            self.slots
-                .iter()
-                .any(|s| s.address <= address && end <= s.address + s.size)
-                .then(|| {
-                    let offset = lane as u64 * self.local_bytes + (address - LOCAL_BASE);
-                    Found::Local(offset as usize)
-                })
+            self.local.find(lane, address, len).map(Found::Local)
         } else {
             let offset = address.checked_sub(SHARED_BASE)? as usize;
             (offset + len <= self.shared.len()).then_some(Found::Shared(offset))
@@ -255,7 +246,7 @@ fn load_as<T: Lane>(
             let bytes = match found {
                 Found::Global(at) => spaces.memory.slice(at, n),
                 Found::Shared(at) => &spaces.shared[at..at + n],
-                Found::Local(at) => &spaces.local[at..at + n],
+                Found::Local(at) => spaces.local.slice(at, n),
             };
             new[i] = read(bytes, access);
             request.through(i, &found);
@@ -327,7 +318,7 @@ fn store_as<T: Lane>(
                 }
             },
             Found::Shared(at) => &mut spaces.shared[at..at + n],
-            Found::Local(at) => &mut spaces.local[at..at + n],
+            Found::Local(at) => spaces.local.slice_mut(at, n),
         };
         request.changed |= write(values[i], bytes, access);
         request.through(i, &found);

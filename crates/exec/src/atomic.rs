@@ -60,7 +60,7 @@ fn access_as<T: Lane>(
         let old = match found {
             Found::Global(at) => read::<T>(spaces.memory.slice(at, n), access),
             Found::Shared(at) => read(&spaces.shared[at..at + n], access),
-            Found::Local(at) => read(&spaces.local[at..at + n], access),
+            Found::Local(at) => read(spaces.local.slice(at, n), access),
         };
         if writes {
             let bytes = match found {
@@ -72,7 +72,7 @@ fn access_as<T: Lane>(
                     }
                 },
                 Found::Shared(at) => &mut spaces.shared[at..at + n],
-                Found::Local(at) => &mut spaces.local[at..at + n],
+                Found::Local(at) => spaces.local.slice_mut(at, n),
             };
             let args = [operand(r, op.a, i), operand(r, op.b, i)];
             if let Some(new) = eval::atomic(opcode, ty, old.zext(), &args) {

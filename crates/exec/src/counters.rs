@@ -124,8 +124,10 @@ pub struct Counters {
     pub extra_targets: u64,
     /// Side entries pushed by splits.
     pub pushes: u64,
-    /// Most entries on a stack, the base included.
+    /// Most entries on a warp's stacks, the bases included.
     pub max_depth: u64,
+    /// Most frames of a warp, the kernel's included.
+    pub max_call_depth: u64,
     /// Block barriers completed.
     pub barriers: u64,
     /// Lanes that trapped.
@@ -154,6 +156,7 @@ impl Default for Counters {
             extra_targets: 0,
             pushes: 0,
             max_depth: 0,
+            max_call_depth: 0,
             barriers: 0,
             traps: 0,
             global: LoadStore::default(),

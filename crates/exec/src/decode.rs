@@ -1,9 +1,10 @@
 //! Decodes a function once to the compact form that the warps run.
 //!
-//! - Every value gets a register of its file. Constants, slot addresses and
-//!   the shared base get theirs filled before the warp starts, equal ones
+//! - Every value gets a register of its file. Constants, addresses of slots and
+//!   functions and the shared base get theirs filled before the function starts, equal ones
 //!   share one; so each [`Op`] left is one issue.
-//! - A block is a run of *segments*: stretches between guarded exits and traps.
+//! - A block is a run of *segments*: stretches between guarded exits, guarded
+//!   traps and calls.
 //!   All that is counted per issue is counted when a segment begins, for as
 //!   many issues as it has; only a lane that traps in the middle makes
 //!   corrections necessary.
@@ -13,24 +14,32 @@
 //! about 65 thousand values of one width.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use warpfold_analysis::{Cfg, JoinRule, Joins};
 use warpfold_ir::{
-    Block, BlockCall, Function, Imm, InstData, MemFlags, Opcode, Terminator, Type, Value,
+    Block, BlockCall, CallTarget, CostClass, FuncRef, Function, Imm, InstData, MemFlags, Opcode,
+    Terminator, Type, Value,
 };
 
 use crate::error::LaunchError;
 use crate::lanes::code;
+use crate::linked::{Linker, address_of};
 use crate::memory::{SHARED_BASE, place_slots};
 use crate::moves::in_order;
 use crate::program::{
-    Access, BlockCode, BranchCode, Cond, EdgeCode, GuardCode, NO_GUARD, Op, Program, Segment, Term,
+    Access, BlockCode, BranchCode, CallCode, CallKind, Cond, EdgeCode, GuardCode, NO_GUARD, Op,
+    Program, Segment, Term,
 };
 use crate::registers::{Kind, Place, Reg};
 
 impl<'a> Program<'a> {
-    pub(crate) fn new(func: &'a Function, rule: JoinRule) -> Result<Self, LaunchError> {
+    pub(crate) fn new(
+        func: &'a Function,
+        rule: JoinRule,
+        linker: &mut Linker<'_, '_>,
+    ) -> Result<Self, LaunchError> {
         let entry = func.entry().ok_or(LaunchError::Incomplete)?;
         if func.layout.iter().any(|&b| func.block(b).term.is_none()) {
             return Err(LaunchError::Incomplete);
@@ -39,9 +48,17 @@ impl<'a> Program<'a> {
         let joins = Joins::new(func, &cfg, rule);
         let slots = func.slots.values().map(|s| (s.size, s.align));
         let (slots, local) = place_slots(slots).ok_or(LaunchError::LocalTooLarge)?;
+        let local_align = func.slots.values().map(|s| u64::from(s.align)).max();
+        let mut callees = SecondaryMap::new();
+        for (callee, data) in func.callees.iter() {
+            callees[callee] = linker.find(&data.name, &data.signature);
+        }
         let mut decoder = Decoder {
             places: SecondaryMap::new(),
             constants: BTreeMap::new(),
+            slot_addresses: BTreeMap::new(),
+            callees,
+            signatures: func.signatures.values().map(|s| linker.number(s)).collect(),
             spares: [None; Kind::COUNT],
             program: Self {
                 func,
@@ -54,13 +71,18 @@ impl<'a> Program<'a> {
                 moves: Vec::new(),
                 guards: Vec::new(),
                 accesses: Vec::new(),
+                calls: Vec::new(),
+                call_places: Vec::new(),
+                signature: linker.number(&func.signature()),
+                slot_addresses: Vec::new(),
                 constants: Vec::new(),
                 params: Vec::new(),
                 returned: Vec::new(),
                 entry,
                 sizes: [0; Kind::COUNT],
-                slots,
+                slots: slots.into(),
                 local,
+                local_align: local_align.unwrap_or(1).max(16),
                 narrow_pointers: false,
             },
         };
@@ -77,6 +99,12 @@ struct Decoder<'a> {
     places: SecondaryMap<Value, Option<Place>>,
     /// Registers of constants, by file and bits.
     constants: BTreeMap<(Kind, u128), Place>,
+    /// The same of slot addresses, which depend on the frame.
+    slot_addresses: BTreeMap<(Kind, u64), Place>,
+    /// Positions of the functions that are called.
+    callees: SecondaryMap<FuncRef, Option<usize>>,
+    /// Numbers of the signatures of indirect calls.
+    signatures: Vec<u32>,
     /// Registers to break cycles of block arguments with.
     spares: [Option<Reg>; Kind::COUNT],
 }
@@ -112,12 +140,14 @@ impl Decoder<'_> {
             }
             for &i in &func.block(b).insts {
                 let data = func.inst(i);
-                let constant = self.constant(data);
+                let constant = self.constant(data)?;
+                let slot = self.slot_address(data);
                 for &v in &data.results {
                     let kind = Kind::of(func.ty(v));
-                    self.places[v] = Some(match constant {
-                        None => self.new_place(kind)?,
-                        Some(bits) => self.constant_place(kind, bits)?,
+                    self.places[v] = Some(match (slot, constant) {
+                        (Some(address), _) => self.slot_place(kind, address)?,
+                        (None, Some(bits)) => self.constant_place(kind, bits)?,
+                        (None, None) => self.new_place(kind)?,
                     });
                 }
             }
@@ -125,19 +155,82 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The bits of what never issues. Poison may hold anything.
-    fn constant(&self, data: &InstData) -> Option<u128> {
+    /// The address of a stack slot, in a frame whose slots begin where local
+    /// memory does.
+    fn slot_address(&self, data: &InstData) -> Option<u64> {
+        match (data.op, data.imm) {
+            (Opcode::StackAddr, Imm::Slot { slot, offset }) => {
+                let address = self.program.slots[slot.index()].address;
+                Some(address.wrapping_add_signed(i64::from(offset)))
+            }
+            _ => None,
+        }
+    }
+
+    fn slot_place(&mut self, kind: Kind, address: u64) -> Result<Place, LaunchError> {
+        if let Some(&place) = self.slot_addresses.get(&(kind, address)) {
+            return Ok(place);
+        }
+        let place = self.new_place(kind)?;
+        self.slot_addresses.insert((kind, address), place);
+        self.program.slot_addresses.push((place, address));
+        Ok(place)
+    }
+
+    /// The bits of what never issues, but for slot addresses. Poison may hold
+    /// anything.
+    fn constant(&self, data: &InstData) -> Result<Option<u128>, LaunchError> {
         let bits = match (data.op, data.imm) {
             (Opcode::Const, Imm::Bits(bits)) => bits,
             (Opcode::Poison, _) => 0,
             (Opcode::SharedBase, _) => u128::from(SHARED_BASE),
-            (Opcode::StackAddr, Imm::Slot { slot, offset }) => {
-                let address = self.program.slots[slot.index()].address;
-                u128::from(address.wrapping_add_signed(i64::from(offset)))
-            }
-            _ => return None,
+            (Opcode::FuncAddr, Imm::Func(callee)) => u128::from(address_of(self.callee(callee)?)),
+            _ => return Ok(None),
         };
-        Some(bits & data.ty.mask())
+        Ok(Some(bits & data.ty.mask()))
+    }
+
+    fn callee(&self, callee: FuncRef) -> Result<usize, LaunchError> {
+        self.callees[callee].ok_or(LaunchError::Unlinked { callee })
+    }
+
+    /// Makes a call, in tail position where it has no results of its own.
+    fn call(
+        &mut self,
+        target: CallTarget,
+        args: &[Value],
+        results: &[Value],
+    ) -> Result<u16, LaunchError> {
+        let target = match target {
+            CallTarget::Direct(callee) => CallKind::Direct(self.callee(callee)?),
+            CallTarget::Indirect { sig, address } => {
+                let address = self.place(address)?;
+                self.program.narrow_pointers |= address.kind == Kind::W32;
+                CallKind::Indirect {
+                    address,
+                    signature: *self
+                        .signatures
+                        .get(sig.index())
+                        .ok_or(LaunchError::Incomplete)?,
+                }
+            }
+        };
+        let mut places = |values: &[Value]| -> Result<Range<u32>, LaunchError> {
+            let first = self.program.call_places.len() as u32;
+            for &v in values {
+                let place = self.place(v)?;
+                self.program.call_places.push(place);
+            }
+            Ok(first..self.program.call_places.len() as u32)
+        };
+        let code = CallCode {
+            target,
+            args: places(args)?,
+            results: places(results)?,
+        };
+        let index = number(self.program.calls.len(), "calls")?;
+        self.program.calls.push(code);
+        Ok(index)
     }
 
     fn constant_place(&mut self, kind: Kind, bits: u128) -> Result<Place, LaunchError> {
@@ -162,13 +255,13 @@ impl Decoder<'_> {
         let mut first = self.program.ops.len() as u32;
         for &i in &func.block(b).insts {
             let data = func.inst(i);
-            if self.constant(data).is_some() {
+            if data.cost_class() == CostClass::Const {
                 continue;
             }
             let op = self.op(data)?;
             self.program.ops.push(op);
             self.program.insts.push(i);
-            if data.op.effects().retires {
+            if data.op.ends_segment() {
                 self.end_segment(&mut first, false, b);
             }
         }
@@ -234,6 +327,9 @@ impl Decoder<'_> {
                 });
             }
             _ => {}
+        }
+        if let Some((target, args)) = func.call(data) {
+            c = self.call(target, args, &data.results)?;
         }
         let dst = match data.results.first() {
             Some(&v) => Some(self.place(v)?),
@@ -301,6 +397,9 @@ impl Decoder<'_> {
                 Term::Ret(first..self.program.returned.len() as u32)
             }
             Terminator::Trap(code) => Term::Trap(*code),
+            Terminator::TailCall(call) => {
+                Term::Call(u32::from(self.call(call.target, &call.args, &[])?))
+            }
         })
     }
 

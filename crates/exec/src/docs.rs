@@ -9,7 +9,7 @@ use warpfold_ir::{CostClass, CounterClass, TrapCode};
 
 use crate::error::describe;
 use crate::launch::{ExecOptions, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
-use crate::memory::{GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, SHARED_BASE};
+use crate::memory::{FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, SHARED_BASE};
 
 #[cfg(doc)]
 use crate::{Counters, ExecError};
@@ -112,7 +112,8 @@ const COUNTERS: &[Row] = &[
     row(
         &["branch"],
         "executions",
-        "Of `br` and `switch`. Jumps, returns and guarded exits are none.",
+        "Of `br` and `switch`, and of indirect calls that split. Jumps, returns and guarded exits \
+         are none.",
         "`smsp__sass_branch_targets`",
     ),
     row(
@@ -136,13 +137,13 @@ const COUNTERS: &[Row] = &[
     row(
         &["divergent_branch"],
         "executions",
-        "Whose lanes went to several blocks.",
+        "Whose lanes went to several blocks, or callees.",
         "`smsp__sass_branch_targets_threads_divergent`",
     ),
     row(
         &["extra_targets"],
         "blocks",
-        "Target blocks taken beyond the first.",
+        "Target blocks, or callees, taken beyond the first.",
         "",
     ),
     row(
@@ -154,7 +155,13 @@ const COUNTERS: &[Row] = &[
     row(
         &["stack_max_depth"],
         "entries",
-        "Most entries on any warp's stack, the base included. The one counter that is no sum.",
+        "Most entries on any warp's stacks, the bases included; no sum.",
+        "",
+    ),
+    row(
+        &["call_max_depth"],
+        "frames",
+        "Most frames of any warp, the kernel's included; no sum.",
         "",
     ),
     row(
@@ -305,7 +312,8 @@ const METRICS: &[[&str; 3]] = &[
 const TRAPS: &[(TrapCode, &str)] = &[
     (
         TrapCode::HeapOutOfBounds,
-        "an access that is not mapped as a whole, or a store to a read-only buffer",
+        "an access that is not mapped as a whole, a store to a read-only buffer, or an indirect \
+         call of what is no function of its signature",
     ),
     (
         TrapCode::HeapMisaligned,
@@ -323,7 +331,10 @@ const TRAPS: &[(TrapCode, &str)] = &[
         TrapCode::BadConversionToInteger,
         "a NaN converted to an integer",
     ),
-    (TrapCode::StackOverflow, "`trap stk_ovf` only"),
+    (
+        TrapCode::StackOverflow,
+        "a call that a lane has no room for: too many frames, or too many bytes of stack slots",
+    ),
     (TrapCode::User(1), "`trap` and `trap if` with their code"),
 ];
 
@@ -423,6 +434,10 @@ fn memory_table() -> String {
         [
             place(0, "Nothing: every access traps."),
             place(
+                FUNCTION_BASE,
+                "Addresses of functions, 16 apart; nothing is mapped there either.",
+            ),
+            place(
                 SHARED_BASE,
                 "Shared memory of the block, zero when the block begins.",
             ),
@@ -467,7 +482,11 @@ fn limit_table() -> String {
             limit("threads of a launch", MAX_THREADS),
             limit("warps of a launch", MAX_WARPS),
             limit("bytes of shared memory", MAX_SHARED.into()),
-            limit("bytes of stack slots of a lane", MAX_LOCAL),
+            limit("bytes of stack slots of a lane, all frames", MAX_LOCAL),
+            limit(
+                "frames of a warp, unless told otherwise",
+                options.call_depth.into(),
+            ),
             limit("issues, unless told otherwise", options.step_limit),
             limit("records, unless told otherwise", options.record_limit),
         ],
@@ -575,19 +594,21 @@ mod tests {
     #[test]
     fn every_failure_has_its_row() {
         let block = warpfold_ir::Block::from_u32(0);
-        let (mask, grid_block, warp, limit) = (0, 0, 0, 0);
+        let (mask, grid_block, warp, limit, function) = (0, 0, 0, 0, 0);
         let all = [
             ExecError::Launch(crate::LaunchError::Incomplete),
             ExecError::BarrierDivergence {
                 arrived: 0,
                 missing: 0,
                 site: crate::Site::Term(block),
+                function,
                 origin: warpfold_ir::Origin::default(),
                 grid_block,
                 warp,
             },
             ExecError::NoProgress {
                 block,
+                function,
                 mask,
                 grid_block,
                 warp,
@@ -595,6 +616,7 @@ mod tests {
             ExecError::StepLimit {
                 limit,
                 block,
+                function,
                 mask,
                 grid_block,
                 warp,

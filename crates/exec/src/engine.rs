@@ -6,11 +6,14 @@
 
 use warpfold_ir::{Imm, Origin, TrapCode};
 
+use crate::calls::{Frame, FrameState};
 use crate::census::Census;
 use crate::counters::WarpCounters;
 use crate::error::{ExecError, LaunchError};
 use crate::events::Event;
 use crate::launch::{Arg, Dimensions, ExecOptions, Launch};
+use crate::linked::Linked;
+use crate::local::LocalStack;
 use crate::memory::{GLOBAL_BASE, Memory};
 use crate::outcome::{Ending, Outcome, Returns, Site, TrapRecord};
 use crate::program::Program;
@@ -26,6 +29,8 @@ const MAX_WARP_BYTES: u64 = 1 << 31;
 
 /// The state of a launch.
 pub(crate) struct Engine<'a> {
+    pub linked: &'a Linked<'a>,
+    /// The function that runs.
     pub program: &'a Program<'a>,
     pub options: &'a ExecOptions,
     pub dims: Dimensions,
@@ -44,6 +49,11 @@ pub(crate) struct Engine<'a> {
     pub events: Option<Vec<Event>>,
     pub traps: Vec<TrapRecord>,
     pub returns: Returns,
+    /// Unused frames, by function.
+    pub pool: Vec<Vec<Frame>>,
+    /// Bytes of the frames that are called, and how many there may be.
+    pub frame_bytes: u64,
+    pub frame_limit: u64,
     args: &'a [Arg],
 }
 
@@ -57,11 +67,14 @@ enum State {
 
 impl<'a> Engine<'a> {
     pub(crate) fn new(
-        program: &'a Program<'a>,
+        linked: &'a Linked<'a>,
         launch: &'a Launch,
         options: &'a ExecOptions,
         dims: Dimensions,
     ) -> Result<Self, ExecError> {
+        let program = linked
+            .program(linked.entry)
+            .ok_or(LaunchError::Incomplete)?;
         let bytes = program
             .warp_bytes()
             .saturating_mul(u64::from(dims.warps) + 1);
@@ -69,18 +82,19 @@ impl<'a> Engine<'a> {
             return Err(LaunchError::WarpsTooLarge { bytes }.into());
         }
         let end = launch.memory.end();
-        if program.narrow_pointers && end > 1 << 32 && end > GLOBAL_BASE {
+        if linked.narrow_pointers && end > 1 << 32 && end > GLOBAL_BASE {
             return Err(LaunchError::AddressSpace { end }.into());
         }
         let threads = dims.blocks * u64::from(dims.threads);
         Ok(Self {
+            linked,
             program,
             options,
             dims,
             memory: launch.memory.clone(),
             shared: vec![0; launch.shared as usize],
             changes: 0,
-            tally: Tally::new(program),
+            tally: Tally::new(linked),
             census: options.profile.then(|| Census::new(program, options.joins)),
             steps_left: options.step_limit,
             records_left: options.record_limit,
@@ -89,15 +103,18 @@ impl<'a> Engine<'a> {
             events: options.events.then(Vec::new),
             traps: Vec::new(),
             returns: Returns::new(program.func.results.len(), threads),
+            pool: linked.programs.iter().map(|_| Vec::new()).collect(),
+            frame_bytes: 0,
+            frame_limit: MAX_WARP_BYTES - bytes,
             args: &launch.args,
         })
     }
 
     /// Runs everything.
     pub(crate) fn run(mut self) -> Result<Outcome, ExecError> {
-        let mut template = Registers::new(&self.program.sizes);
-        for &(place, bits) in &self.program.constants {
-            template.splat(place, bits);
+        let mut template = self.template(self.program);
+        for &(place, address) in &self.program.slot_addresses {
+            template.splat(place, u128::from(address));
         }
         for (&place, arg) in self.program.params.iter().zip(self.args) {
             if let Arg::Uniform(bits) = *arg {
@@ -126,6 +143,8 @@ impl<'a> Engine<'a> {
     /// Puts the warps of a block at the entry.
     fn start_block(&mut self, warps: &mut Vec<Warp>, template: &Registers, grid_block: u64) {
         self.shared.fill(0);
+        self.frame_bytes = 0;
+        self.switch_to(self.linked.entry);
         for number in 0..self.dims.warps {
             let first = number * LANES as u32;
             let count = (self.dims.threads - first).min(LANES as u32);
@@ -134,33 +153,39 @@ impl<'a> Engine<'a> {
             let stack = Stack::new(self.program.entry, exist);
             if let Some(w) = warps.get_mut(number as usize) {
                 w.registers.clone_from(template);
-                w.local.fill(0);
+                w.local.clear();
+                w.callers.clear();
                 w.stack = stack;
                 w.live = exist;
                 w.grid_block = grid_block;
                 w.first_thread = first_thread;
                 w.counters = WarpCounters::default();
                 w.progress = Progress::new();
-                w.resume = None;
             } else {
                 warps.push(Warp {
                     registers: template.clone(),
                     stack,
                     exist,
                     live: exist,
-                    local: vec![0; LANES * self.program.local as usize],
+                    local: LocalStack::default(),
+                    state: FrameState::base(self.linked.entry, LocalStack::default().mark()),
+                    callers: Vec::new(),
                     number,
                     grid_block,
                     first_thread,
                     tid: self.thread_ids(first),
                     counters: WarpCounters::default(),
                     progress: Progress::new(),
-                    resume: None,
                     alone: false,
                     open: Vec::new(),
                 });
             }
             let w = &mut warps[number as usize];
+            w.state = FrameState::base(self.linked.entry, w.local.mark());
+            let program = self.program;
+            // That there is room was checked when the function was decoded.
+            w.local
+                .push(&program.slots, program.local, program.local_align);
             for (&place, arg) in self.program.params.iter().zip(self.args) {
                 let Arg::Varying(values) = arg else { continue };
                 let values = values[first_thread as usize..].iter();
@@ -197,7 +222,7 @@ impl<'a> Engine<'a> {
                 if *state == State::Waiting {
                     *state = State::Ready;
                     if waiting > 1 {
-                        w.progress.forget();
+                        w.forget_progress();
                     }
                 }
             }
@@ -211,15 +236,22 @@ impl<'a> Engine<'a> {
             events.sort_by_key(|e| e.thread);
         }
         self.tally.counters.traps = self.traps.len() as u64;
-        let summary = self.tally.summary(self.program);
+        let mut summary = self.tally.summary(self.linked);
+        let entry = self.linked.entry;
+        let at = summary.functions.iter().position(|f| f.function == entry);
+        let kernel = summary.functions.remove(at.unwrap_or(0));
+        if let Some(program) = self.linked.program(entry) {
+            self.program = program;
+        }
         Outcome {
             counters: summary.counters,
-            branches: summary.branches,
-            blocks: summary.blocks,
-            issues: summary.issues,
-            term_issues: summary.term_issues,
+            branches: kernel.branches,
+            blocks: kernel.blocks,
+            issues: kernel.issues,
+            term_issues: kernel.term_issues,
+            callees: summary.functions,
             profile: self.census.map(|census| {
-                let mut profile = self.tally.profile(self.program);
+                let mut profile = self.tally.profile(self.linked, self.program);
                 census.publish(self.program, &mut profile);
                 profile
             }),
@@ -282,6 +314,7 @@ impl<'a> Engine<'a> {
             warp: w.number,
             lane: lane as u32,
             site,
+            function: w.state.function,
             origin,
             code,
             address,

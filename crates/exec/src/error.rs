@@ -1,6 +1,6 @@
 //! Why a launch does not end as it should.
 
-use warpfold_ir::{Block, Origin, TrapCode};
+use warpfold_ir::{Block, FuncRef, Origin, TrapCode};
 
 use crate::outcome::Site;
 
@@ -98,6 +98,12 @@ pub enum LaunchError {
         /// How many are possible.
         limit: u64,
     },
+    /// A callee is not there, or has another signature.
+    #[error("{callee} stands for no function of the launch with the signature declared")]
+    Unlinked {
+        /// The callee, as the calling function declares it.
+        callee: FuncRef,
+    },
     /// The function was not verified: it has no entry, or a block without a
     /// terminator.
     #[error("the function is not complete")]
@@ -125,6 +131,8 @@ pub enum ExecError {
         site: Site,
         /// Where in the source.
         origin: Origin,
+        /// The function, by its position in the module.
+        function: usize,
         /// Linear block number in the grid.
         grid_block: u64,
         /// Warp in the block.
@@ -135,6 +143,8 @@ pub enum ExecError {
     NoProgress {
         /// The block they are about to enter.
         block: Block,
+        /// Its function, by its position in the module.
+        function: usize,
         /// The lanes that go round.
         mask: u32,
         /// Linear block number in the grid.
@@ -152,6 +162,8 @@ pub enum ExecError {
         limit: u64,
         /// Where.
         block: Block,
+        /// Its function, by its position in the module.
+        function: usize,
         /// Active lanes.
         mask: u32,
         /// Linear block number in the grid.

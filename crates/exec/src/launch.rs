@@ -52,6 +52,9 @@ pub struct ExecOptions {
     /// block up to the next guarded exit, or to its end, begins only if all of
     /// it fits.
     pub step_limit: u64,
+    /// Most frames of a warp, the kernel's included; a lane that calls when
+    /// there are so many traps with `stk_ovf`.
+    pub call_depth: u32,
     /// Record a [`Timeline`](crate::Timeline).
     pub timeline: bool,
     /// Make a [`Profile`](warpfold_analysis::Profile).
@@ -64,11 +67,13 @@ pub struct ExecOptions {
 }
 
 impl Default for ExecOptions {
-    /// Default joins, 100 million issues, nothing recorded, 16 million records.
+    /// Default joins, 100 million issues, 1,024 frames, nothing recorded, 16
+    /// million records.
     fn default() -> Self {
         Self {
             joins: JoinRule::Default,
             step_limit: 100_000_000,
+            call_depth: 1024,
             timeline: false,
             profile: false,
             events: false,

@@ -15,6 +15,10 @@
 //! target: they choose block arguments and never split. Nothing issues without
 //! an active lane.
 //!
+//! A call runs its callee in a frame of its own for the lanes that make it; they
+//! go on together when all have come back. Lanes of an indirect call are grouped
+//! by callee. A lane that calls too deep traps.
+//!
 //! A lane that returns, exits or traps is gone. A trap is recorded and the
 //! other lanes go on. Warps of a block run in order, each until it ends or
 //! waits at a barrier; blocks run in order. One launch runs on one thread and
@@ -40,6 +44,7 @@
 
 mod access;
 mod atomic;
+mod calls;
 mod census;
 mod counters;
 mod cross;
@@ -50,6 +55,8 @@ mod error;
 mod events;
 mod lanes;
 mod launch;
+mod linked;
+mod local;
 mod loops;
 mod memory;
 mod metrics;
@@ -74,20 +81,53 @@ pub use counters::{
 pub use error::{ExecError, LaunchError};
 pub use events::{Event, EventKind, events_of};
 pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
-pub use memory::{GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, Memory, SHARED_BASE};
-pub use outcome::{Ending, Outcome, Returns, Site, TrapRecord};
+pub use memory::{
+    FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, Memory, SHARED_BASE,
+};
+pub use outcome::{Ending, FunctionOutcome, Outcome, Returns, Site, TrapRecord};
 pub use timeline::{Issue, Pass, StackEntry, Timeline};
 
-use warpfold_ir::Function;
+use warpfold_ir::{Function, Module};
 
-/// Runs a verified kernel.
+/// Runs a verified kernel that calls nobody, or itself.
 ///
 /// # Errors
 /// Where the launch is not possible, where lanes of a warp would wait for ever
 /// at a barrier or in a loop, and where a limit of `options` is reached. A
 /// lane that traps is no error; see [`Outcome::traps`].
 pub fn run(func: &Function, launch: &Launch, options: &ExecOptions) -> Result<Outcome, ExecError> {
+    run_functions(&[func], 0, launch, options)
+}
+
+/// Runs a function of a [verified](warpfold_ir::verify_module) module.
+///
+/// # Errors
+/// As [`run`], and where there is no such function.
+pub fn run_module(
+    module: &Module,
+    entry: &str,
+    launch: &Launch,
+    options: &ExecOptions,
+) -> Result<Outcome, ExecError> {
+    let functions: Vec<&Function> = module.functions.iter().collect();
+    let entry = module.position(entry).ok_or(LaunchError::Incomplete)?;
+    run_functions(&functions, entry, launch, options)
+}
+
+/// The same of functions that are no module: the one at position `entry` is
+/// launched, and calls find theirs by name. Addresses of functions depend on
+/// their positions only.
+///
+/// # Errors
+/// As [`run`], and where a callee is missing.
+pub fn run_functions(
+    functions: &[&Function],
+    entry: usize,
+    launch: &Launch,
+    options: &ExecOptions,
+) -> Result<Outcome, ExecError> {
+    let func = functions.get(entry).ok_or(LaunchError::Incomplete)?;
     let dims = launch.check(func)?;
-    let program = program::Program::new(func, options.joins)?;
-    engine::Engine::new(&program, launch, options, dims)?.run()
+    let linked = linked::Linked::new(functions, entry, options.joins)?;
+    engine::Engine::new(&linked, launch, options, dims)?.run()
 }

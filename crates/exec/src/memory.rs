@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! 0                unmapped
+//! FUNCTION_BASE    unmapped: addresses of functions, 16 apart
 //! SHARED_BASE      shared memory of the block, fresh and zero in each block
 //! LOCAL_BASE       stack slots: the same addresses in every lane, each lane
-//!                  has bytes of its own behind them; slots lie apart
+//!                  has bytes of its own behind them; slots lie apart, those
+//!                  of a callee above its caller's
 //! GLOBAL_BASE      the launch's buffers, in the order they were added
 //! ```
 //!
@@ -18,6 +20,8 @@
 //! `heap_oob`; so does a store to a read-only buffer, whose bytes are for
 //! writing as good as unmapped. Numbers are little-endian.
 
+/// Where the addresses of functions begin. Nothing is mapped there.
+pub const FUNCTION_BASE: u64 = 0x0010_0000;
 /// Where the block's shared memory begins.
 pub const SHARED_BASE: u64 = 0x0100_0000;
 /// Where each lane's stack slots begin.
@@ -27,7 +31,8 @@ pub const GLOBAL_BASE: u64 = 0x1000_0000;
 
 /// Most bytes of shared memory that a launch may ask for.
 pub const MAX_SHARED: u32 = 1 << 24;
-/// Most bytes of stack slots, padding included, that a lane may have.
+/// Most bytes of stack slots, padding included, that a lane may have; of all
+/// its frames together.
 pub const MAX_LOCAL: u64 = 1 << 24;
 
 /// Buffers start at multiples of this, and at least so many unmapped bytes

@@ -89,6 +89,7 @@ impl Counters {
         add("extra_targets", self.extra_targets);
         add("stack_pushes", self.pushes);
         add("stack_max_depth", self.max_depth);
+        add("call_max_depth", self.max_call_depth);
         add("barriers", self.barriers);
         add("traps", self.traps);
         for (space, t) in [("global", &self.global), ("local", &self.local)] {

@@ -42,6 +42,8 @@ pub struct TrapRecord {
     pub lane: u32,
     /// Where.
     pub site: Site,
+    /// In which function, by its position in the module.
+    pub function: usize,
     /// Where in the source.
     pub origin: Origin,
     /// Why.
@@ -128,7 +130,26 @@ pub enum Ending {
     Trapped,
 }
 
-/// What a run leaves.
+/// What one function did, of those that were called.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FunctionOutcome {
+    /// Its position in the module.
+    pub function: usize,
+    /// Its name.
+    pub name: String,
+    /// Each `br` and `switch`, in layout order.
+    pub branches: Vec<BranchCounters>,
+    /// Each block, in layout order.
+    pub blocks: Vec<BlockCounters>,
+    /// Issues of each instruction, by its index; constants have none.
+    pub issues: Vec<u64>,
+    /// Issues of each block's terminator, by the block's index.
+    pub term_issues: Vec<u64>,
+}
+
+/// What a run leaves. `branches`, `blocks`, `issues`, `term_issues` and
+/// `profile` are those of the function that was launched, all its frames
+/// together; the others' are in `callees`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
     /// Totals of the launch.
@@ -143,6 +164,8 @@ pub struct Outcome {
     pub issues: Vec<u64>,
     /// Issues of each block's terminator, by the block's index.
     pub term_issues: Vec<u64>,
+    /// The other functions that calls can reach, by position in the module.
+    pub callees: Vec<FunctionOutcome>,
     /// Returned values.
     pub returns: Returns,
     /// Lanes that trapped, in order of time.

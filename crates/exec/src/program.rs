@@ -2,6 +2,7 @@
 //! [`decode`](crate::decode) for how it comes about.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use cranelift_entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Inst, MemFlags, Origin, TrapCode};
@@ -86,6 +87,27 @@ pub(crate) enum Term {
     Branch(u32),
     Ret(Range<u32>),
     Trap(TrapCode),
+    /// A call in tail position.
+    Call(u32),
+}
+
+/// Whom a call calls.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallKind {
+    /// The function at this position.
+    Direct(usize),
+    /// The function at an address, if it has the signature of this number.
+    Indirect { address: Place, signature: u32 },
+}
+
+/// A call.
+#[derive(Clone, Debug)]
+pub(crate) struct CallCode {
+    pub target: CallKind,
+    /// In [`Program::call_places`].
+    pub args: Range<u32>,
+    /// Likewise; none of a call in tail position.
+    pub results: Range<u32>,
 }
 
 /// A block.
@@ -137,8 +159,16 @@ pub(crate) struct Program<'a> {
     pub moves: Vec<Move>,
     pub guards: Vec<GuardCode>,
     pub accesses: Vec<Access>,
+    pub calls: Vec<CallCode>,
+    /// Registers of arguments and results of calls.
+    pub call_places: Vec<Place>,
+    /// Number of the function's signature.
+    pub signature: u32,
     /// Registers to fill before a warp starts.
     pub constants: Vec<(Place, u128)>,
+    /// Registers of slot addresses, and what they hold in a frame whose slots
+    /// begin where local memory does.
+    pub slot_addresses: Vec<(Place, u64)>,
     /// Registers of the parameters.
     pub params: Vec<Place>,
     /// Registers of returned values, `ret` by `ret`.
@@ -146,9 +176,11 @@ pub(crate) struct Program<'a> {
     pub entry: Block,
     /// Registers of each file.
     pub sizes: [usize; Kind::COUNT],
-    pub slots: Vec<SlotPlace>,
+    pub slots: Rc<[SlotPlace]>,
     /// Local bytes of a lane.
     pub local: u64,
+    /// Alignment of local memory.
+    pub local_align: u64,
     /// Whether an address is 32 bits wide.
     pub narrow_pointers: bool,
 }
@@ -169,6 +201,14 @@ impl Program<'_> {
     pub(crate) fn site(&self, op: usize) -> (Site, Origin) {
         let inst = self.insts[op];
         (Site::Inst(inst), self.func.inst(inst).origin)
+    }
+
+    /// Where the instruction or terminator at a place came from.
+    pub(crate) fn origin(&self, site: Site) -> Origin {
+        match site {
+            Site::Inst(inst) => self.func.inst(inst).origin,
+            Site::Term(b) => self.func.block(b).origin,
+        }
     }
 
     /// Where a block ends.

@@ -35,9 +35,10 @@ impl Engine<'_> {
         };
         t.passes.push(Pass {
             warp: w.grid_block * warps + u64::from(w.number),
+            function: w.state.function,
             block,
             mask,
-            depth: w.stack.depth() as u32,
+            depth: w.stack_depth() as u32,
         });
         t.passes.len() as u32 - 1
     }
@@ -97,20 +98,22 @@ impl Engine<'_> {
 
     /// Keeps the stack when it is deeper than ever.
     pub(crate) fn note_depth(&mut self, w: &Warp) {
-        let depth = w.stack.depth() as u64;
+        let depth = w.stack_depth() as u64;
         if depth <= self.tally.counters.max_depth {
             return;
         }
         self.tally.counters.max_depth = depth;
         if let Some(t) = &mut self.timeline {
-            t.deepest = w
-                .stack
-                .entries()
-                .iter()
-                .map(|e| StackEntry {
-                    pc: e.pc,
-                    join: e.join,
-                    mask: e.mask,
+            let callers = w.callers.iter().map(|f| (f.state.function, &f.stack));
+            let all = callers.chain([(w.state.function, &w.stack)]);
+            t.deepest = all
+                .flat_map(|(function, stack)| {
+                    stack.entries().iter().map(move |e| StackEntry {
+                        function,
+                        pc: e.pc,
+                        join: e.join,
+                        mask: e.mask,
+                    })
                 })
                 .collect();
         }

@@ -283,6 +283,15 @@ impl Registers {
             pred => self.put_pred(dst as Reg, self.pred[src], on.mask));
     }
 
+    /// Copies a register from another set of registers, in the lanes that are
+    /// on; both are of one file.
+    pub(crate) fn take(&mut self, dst: Place, from: &Self, src: Place, on: On) {
+        let (to, of) = (usize::from(dst.reg), usize::from(src.reg));
+        by_kind!(dst.kind,
+            T => put(&mut T::file_mut(self)[to], T::file(from)[of].0, on),
+            pred => self.put_pred(dst.reg, from.pred[of], on.mask));
+    }
+
     /// Puts a predicate, in the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn put_pred(&mut self, dst: Reg, new: u32, mask: u32) {

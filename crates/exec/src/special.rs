@@ -1,5 +1,5 @@
 //! Instructions that are no lane-wise functions of their operands: memory,
-//! other lanes, special registers, barriers, guarded exits and traps.
+//! other lanes, special registers, barriers, guarded exits and traps, calls.
 
 use warpfold_ir::{Opcode, Type};
 
@@ -19,6 +19,8 @@ pub(crate) enum Special {
     /// These lanes left.
     Exit(u32),
     Barrier,
+    /// The number of the call.
+    Call(u32),
 }
 
 impl Engine<'_> {
@@ -28,6 +30,9 @@ impl Engine<'_> {
         let opcode = Opcode::ALL[usize::from(op.code / TYPES)];
         let ty = Type::ALL[usize::from(op.code % TYPES)];
         let effects = opcode.effects();
+        if effects.calls {
+            return Ok(Special::Call(u32::from(op.c)));
+        }
         if (effects.reads || effects.writes) && !effects.syncs {
             let side = match (opcode.shape().is_atomic(), effects.writes) {
                 (true, _) => Side::Atomic,
@@ -52,6 +57,7 @@ impl Engine<'_> {
                         missing,
                         site,
                         origin,
+                        function: w.state.function,
                         grid_block: w.grid_block,
                         warp: w.number,
                     });
@@ -120,8 +126,6 @@ impl Engine<'_> {
             memory: &mut self.memory,
             shared: &mut self.shared,
             local: &mut w.local,
-            local_bytes: program.local,
-            slots: &program.slots,
         };
         let r = &mut w.registers;
         let request = match side {

@@ -47,6 +47,16 @@ impl Stack {
         }
     }
 
+    /// The same again.
+    pub(crate) fn reset(&mut self, pc: Block, mask: u32) {
+        self.entries.clear();
+        self.entries.push(Entry {
+            pc,
+            join: None,
+            mask,
+        });
+    }
+
     pub(crate) fn top(&self) -> Option<&Entry> {
         self.entries.last()
     }

@@ -13,6 +13,8 @@ use warpfold_ir::{Block, CostClass};
 use crate::counters::{
     BlockCounters, BranchCounters, BranchKinds, Counters, LostLanes, WarpCounters,
 };
+use crate::linked::Linked;
+use crate::outcome::FunctionOutcome;
 use crate::program::{Issues, Program};
 
 /// The lanes of a warp at an issue.
@@ -66,6 +68,16 @@ impl BranchTally {
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     pub counters: Counters,
+    /// By position of the function.
+    functions: Vec<FunctionTally>,
+    /// The function that runs.
+    pub at: usize,
+    pub warps: Vec<WarpCounters>,
+}
+
+/// Counts of one function.
+#[derive(Clone, Debug)]
+struct FunctionTally {
     /// By segment.
     passes: Vec<u64>,
     /// By op: issues counted with a segment that did not happen.
@@ -74,47 +86,42 @@ pub(crate) struct Tally {
     abandoned_terms: SecondaryMap<Block, u64>,
     /// Passes and lanes.
     blocks: SecondaryMap<Block, (u64, u64)>,
-    pub branches: Vec<BranchTally>,
-    pub warps: Vec<WarpCounters>,
+    branches: Vec<BranchTally>,
 }
 
 /// The counts in their published form.
 pub(crate) struct Summary {
     pub counters: Counters,
-    pub branches: Vec<BranchCounters>,
-    pub blocks: Vec<BlockCounters>,
-    pub issues: Vec<u64>,
-    pub term_issues: Vec<u64>,
+    /// Those that are reached, by position.
+    pub functions: Vec<FunctionOutcome>,
 }
 
 impl Tally {
-    pub(crate) fn new(program: &Program<'_>) -> Self {
-        let branch = |edges: usize| BranchTally {
-            executions: 0,
-            taken: vec![0; edges],
-            divergent: 0,
-            extra_targets: 0,
-            lanes: 0,
-            lost: LostLanes::default(),
-        };
+    pub(crate) fn new(linked: &Linked<'_>) -> Self {
         Self {
-            counters: Counters::default(),
-            passes: vec![0; program.segments.len()],
-            abandoned: vec![0; program.ops.len()],
-            abandoned_terms: SecondaryMap::new(),
-            blocks: SecondaryMap::with_capacity(program.func.num_blocks()),
-            branches: program
-                .branches
+            counters: Counters {
+                max_call_depth: 1,
+                ..Counters::default()
+            },
+            functions: linked
+                .programs
                 .iter()
-                .map(|b| branch(b.edges.len()))
+                .map(|p| FunctionTally::new(p.as_ref()))
                 .collect(),
+            at: linked.entry,
             warps: Vec::new(),
         }
     }
 
+    /// The counts of a branch of the function that runs.
+    #[inline(always)]
+    pub(crate) fn branch(&mut self, index: usize) -> &mut BranchTally {
+        &mut self.functions[self.at].branches[index]
+    }
+
     #[inline(always)]
     pub(crate) fn enter_block(&mut self, b: Block, mask: u32) {
-        let (passes, lanes) = &mut self.blocks[b];
+        let (passes, lanes) = &mut self.functions[self.at].blocks[b];
         *passes += 1;
         *lanes += u64::from(mask.count_ones());
     }
@@ -127,7 +134,7 @@ impl Tally {
         lanes: WarpLanes,
         warp: &mut WarpCounters,
     ) {
-        self.passes[segment] += 1;
+        self.functions[self.at].passes[segment] += 1;
         self.add(issues, lanes, warp);
     }
 
@@ -161,11 +168,11 @@ impl Tally {
     /// Notes that these ops, and the terminator if `term`, did not issue in
     /// this pass.
     pub(crate) fn abandon(&mut self, ops: std::ops::Range<usize>, term: Option<Block>) {
-        for n in &mut self.abandoned[ops] {
+        for n in &mut self.functions[self.at].abandoned[ops] {
             *n += 1;
         }
         if let Some(b) = term {
-            self.abandoned_terms[b] += 1;
+            self.functions[self.at].abandoned_terms[b] += 1;
         }
     }
 
@@ -176,9 +183,74 @@ impl Tally {
     }
 
     /// Makes counters of it all.
-    pub(crate) fn summary(&self, program: &Program<'_>) -> Summary {
-        let func = program.func;
+    pub(crate) fn summary(&self, linked: &Linked<'_>) -> Summary {
         let mut c = self.counters.clone();
+        for warp in &self.warps {
+            c.inst_executed += warp.issued;
+            c.thread_inst_executed += warp.thread_inst;
+        }
+        let mut functions = Vec::new();
+        for (function, (program, tally)) in linked.programs.iter().zip(&self.functions).enumerate()
+        {
+            if let Some(program) = program {
+                functions.push(tally.summary(function, program, &mut c));
+            }
+        }
+        Summary {
+            counters: c,
+            functions,
+        }
+    }
+
+    /// The counts of branches and segments of a function as a profile.
+    pub(crate) fn profile(&self, linked: &Linked<'_>, program: &Program<'_>) -> Profile {
+        let mut profile = self.functions[linked.entry].profile(program);
+        let mut c = Counters::default();
+        for (i, (program, tally)) in linked.programs.iter().zip(&self.functions).enumerate() {
+            if let Some(program) = program
+                && i != linked.entry
+            {
+                tally.summary(i, program, &mut c);
+            }
+        }
+        let callees = profile.callees_mut();
+        callees.classes = c.classes;
+        callees.guarded = c.guarded;
+        // Of indirect calls only those that split are counted so far.
+        let split = c.branches.split + self.counters.branches.split;
+        callees.branches = [c.branches.proven, c.branches.agree, split];
+        profile
+    }
+}
+
+impl FunctionTally {
+    /// Of a function that is never reached there is nothing to count.
+    fn new(program: Option<&Program<'_>>) -> Self {
+        let branch = |edges: usize| BranchTally {
+            executions: 0,
+            taken: vec![0; edges],
+            divergent: 0,
+            extra_targets: 0,
+            lanes: 0,
+            lost: LostLanes::default(),
+        };
+        let (segments, ops) = program.map_or((0, 0), |p| (p.segments.len(), p.ops.len()));
+        Self {
+            passes: vec![0; segments],
+            abandoned: vec![0; ops],
+            abandoned_terms: SecondaryMap::new(),
+            blocks: SecondaryMap::new(),
+            branches: program
+                .iter()
+                .flat_map(|p| &p.branches)
+                .map(|b| branch(b.edges.len()))
+                .collect(),
+        }
+    }
+
+    /// Its counters; adds what is summed over functions to `c`.
+    fn summary(&self, function: usize, program: &Program<'_>, c: &mut Counters) -> FunctionOutcome {
+        let func = program.func;
         let mut issues = vec![0; func.num_insts()];
         let mut term_issues = vec![0; func.num_blocks()];
         let mut class = |class: CostClass, n: u64| c.classes[class.index()] += n;
@@ -195,16 +267,12 @@ impl Tally {
                 class(func.term(segment.block).cost_class(), n);
             }
         }
-        c.guarded = program
+        c.guarded += program
             .insts
             .iter()
             .filter(|&&i| func.inst(i).guard.is_some())
             .map(|&i| issues[i.index()])
-            .sum();
-        for warp in &self.warps {
-            c.inst_executed += warp.issued;
-            c.thread_inst_executed += warp.thread_inst;
-        }
+            .sum::<u64>();
         let branches: Vec<BranchCounters> = program
             .branches
             .iter()
@@ -243,8 +311,9 @@ impl Tally {
                 segments: self.segments_of(program, block).to_vec(),
             })
             .collect();
-        Summary {
-            counters: c,
+        FunctionOutcome {
+            function,
+            name: func.name.clone(),
             branches,
             blocks,
             issues,
@@ -260,7 +329,7 @@ impl Tally {
     }
 
     /// The counts of branches and segments as a profile.
-    pub(crate) fn profile(&self, program: &Program<'_>) -> Profile {
+    fn profile(&self, program: &Program<'_>) -> Profile {
         let mut profile = Profile::new();
         for (code, t) in program.branches.iter().zip(&self.branches) {
             let counts = profile.branch_mut(code.block);

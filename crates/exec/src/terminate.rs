@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 use warpfold_ir::Block;
 
+use crate::calls::CallSite;
 use crate::engine::Engine;
 use crate::error::ExecError;
 use crate::program::{Cond, Term};
@@ -28,13 +29,14 @@ impl Engine<'_> {
             Term::Branch(branch) => self.branch(w, *branch as usize, mask),
             Term::Ret(values) => {
                 let values = &program.returned[values.start as usize..values.end as usize];
-                for (k, &place) in values.iter().enumerate() {
-                    for i in lanes_of(mask) {
-                        let bits = w.registers.get(place, i);
-                        self.returns.set(w.first_thread + i as u64, k, bits);
-                    }
-                }
-                self.retire(w, code.segments.end as usize - 1, mask);
+                self.give_back(w, mask, code.segments.end as usize - 1, values);
+                false
+            }
+            Term::Call(call) => {
+                let segment = code.segments.end as usize - 1;
+                let lost = self.call(w, *call, mask, CallSite::Tail(b));
+                self.retire(w, segment, lost);
+                self.leave_function(w, segment, mask & !lost);
                 false
             }
             Term::Trap(trap) => {
@@ -67,15 +69,17 @@ impl Engine<'_> {
         let program = self.program;
         let code = &program.branches[index];
         let lanes = w.lanes(mask);
-        self.tally.branches[index].execute(lanes);
-        if let Some(census) = &self.census {
+        self.tally.branch(index).execute(lanes);
+        if let Some(census) = &self.census
+            && w.state.function == self.linked.entry
+        {
             census.branch(&mut w.open, code.block, mask);
         }
         let first_edge = code.edges.start as usize;
         let mut groups = Groups::new();
         let mut back = false;
         let mut take = |engine: &mut Self, w: &mut Warp, edge: usize, lanes: u32| {
-            engine.tally.branches[index].taken[edge] += 1;
+            engine.tally.branch(index).taken[edge] += 1;
             engine.take_edge(w, first_edge + edge, lanes);
             let edge = &program.edges[first_edge + edge];
             back |= edge.back;
@@ -115,8 +119,8 @@ impl Engine<'_> {
             w.stack.go(target);
         } else {
             let tally = &mut self.tally;
-            tally.branches[index].divergent += 1;
-            tally.branches[index].extra_targets += groups.len() as u64 - 1;
+            tally.branch(index).divergent += 1;
+            tally.branch(index).extra_targets += groups.len() as u64 - 1;
             tally.counters.pushes += w.stack.split(&groups, code.join);
             self.note_depth(w);
         }
@@ -131,6 +135,7 @@ impl Engine<'_> {
         match w.stack.top() {
             Some(top) if repeats => Err(ExecError::NoProgress {
                 block: top.pc,
+                function: w.state.function,
                 mask: top.mask,
                 grid_block: w.grid_block,
                 warp: w.number,

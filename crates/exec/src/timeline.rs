@@ -14,11 +14,13 @@ use crate::outcome::Site;
 pub struct Pass {
     /// Warp of the launch: `block_linear * warps_per_block + warp`.
     pub warp: u64,
+    /// The function, by its position in the module.
+    pub function: usize,
     /// The block entered.
     pub block: Block,
     /// The lanes that enter.
     pub mask: u32,
-    /// Entries on the stack, the base included.
+    /// Entries on the stacks of all frames, the bases included.
     pub depth: u32,
 }
 
@@ -38,6 +40,8 @@ pub struct Issue {
 /// One entry of the reconvergence stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackEntry {
+    /// The function, by its position in the module.
+    pub function: usize,
     /// Where its lanes go on.
     pub pc: Block,
     /// Where they join those of the entry below; `None` if nowhere.
@@ -53,6 +57,7 @@ pub struct Timeline {
     pub passes: Vec<Pass>,
     /// Issues, in order.
     pub issues: Vec<Issue>,
-    /// The stack when it was deepest for the first time, bottom first.
+    /// The stacks of all frames when they were deepest for the first time,
+    /// bottom first.
     pub deepest: Vec<StackEntry>,
 }

@@ -3,15 +3,18 @@
 //! The top of the stack says which lanes run which block. A pass runs the
 //! block's segments in order; a guarded exit may leave fewer lanes, or none, to
 //! the next one. At the end the terminator moves the lanes on. A barrier
-//! interrupts a pass: the warp then waits, and goes on behind it.
+//! interrupts a pass: the warp then waits, and goes on behind it. So does a call,
+//! see [`calls`](crate::calls).
 
 use warpfold_ir::Block;
 
+use crate::calls::{Behind, CallSite, Frame, FrameState, Resume};
 use crate::census::Open;
 use crate::counters::WarpCounters;
 use crate::engine::Engine;
 use crate::error::ExecError;
 use crate::lanes::execute;
+use crate::local::LocalStack;
 use crate::loops::Step;
 use crate::program::{NO_GUARD, Op};
 use crate::progress::Progress;
@@ -20,15 +23,15 @@ use crate::special::Special;
 use crate::stack::Stack;
 use crate::tally::WarpLanes;
 
-/// Where a warp goes on behind a barrier.
+/// Where in a block a warp is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
-    block: Block,
-    segment: usize,
-    op: usize,
+    pub block: Block,
+    pub segment: usize,
+    pub op: usize,
     /// The timeline's number of the pass, and of the segment's first issue.
-    pass: u32,
-    record: usize,
+    pub pass: u32,
+    pub record: usize,
 }
 
 /// Why a warp stops running.
@@ -45,12 +48,16 @@ pub(crate) enum Pause {
 pub(crate) struct Warp {
     pub registers: Registers,
     pub stack: Stack,
+    /// What else there is of the frame that runs.
+    pub state: FrameState,
+    /// The frames below it, that of the kernel first.
+    pub callers: Vec<Frame>,
     /// Lanes that have a thread.
     pub exist: u32,
     /// Lanes that have not left.
     pub live: u32,
-    /// Stack slots, lane by lane.
-    pub local: Vec<u8>,
+    /// Stack slots of all frames.
+    pub local: LocalStack,
     /// Number in the block.
     pub number: u32,
     pub grid_block: u64,
@@ -60,7 +67,6 @@ pub(crate) struct Warp {
     pub tid: [[u32; LANES]; 3],
     pub counters: WarpCounters,
     pub progress: Progress,
-    pub resume: Option<Cursor>,
     /// Whether no other warp of the block can run.
     pub alone: bool,
     /// Executions of region heads whose lanes are inside.
@@ -74,6 +80,8 @@ enum Flow {
     /// All its lanes have left.
     Gone,
     Barrier,
+    /// Its lanes go into other functions.
+    Call,
 }
 
 impl Warp {
@@ -96,17 +104,30 @@ impl Warp {
 impl Engine<'_> {
     /// Runs a warp until it ends or waits.
     pub(crate) fn run_warp(&mut self, w: &mut Warp) -> Result<Pause, ExecError> {
+        self.switch_to(w.state.function);
         loop {
-            let cursor = match w.resume.take() {
-                Some(cursor) => cursor,
+            if !w.state.pending.is_empty() {
+                self.dispatch(w);
+                continue;
+            }
+            let cursor = match w.state.resume.take() {
+                Some(Resume::Barrier(cursor)) => cursor,
+                Some(Resume::Call(behind)) => match self.go_on(w, behind)? {
+                    Some(cursor) => cursor,
+                    None => continue,
+                },
                 None => match self.enter(w)? {
                     Some(cursor) => cursor,
-                    None => return Ok(Pause::Finished),
+                    None if w.callers.is_empty() => return Ok(Pause::Finished),
+                    None => {
+                        self.leave_frame(w);
+                        continue;
+                    }
                 },
             };
             match self.run_pass(w, cursor)? {
                 Flow::End => self.terminate(w, cursor.block)?,
-                Flow::Gone => {}
+                Flow::Gone | Flow::Call => {}
                 Flow::Barrier => return Ok(Pause::Barrier),
             }
         }
@@ -122,7 +143,9 @@ impl Engine<'_> {
             .expect("targets of a verified function are laid out");
         let segment = code.segments.start as usize;
         self.tally.enter_block(top.pc, top.mask);
-        if let Some(census) = &mut self.census {
+        if let Some(census) = &mut self.census
+            && w.state.function == self.linked.entry
+        {
             census.enter(&mut w.open, top.pc, top.mask);
         }
         let pass = self.record_pass(w, top.pc, top.mask);
@@ -137,7 +160,7 @@ impl Engine<'_> {
     }
 
     /// Counts a segment. Returns the timeline record of its first issue.
-    fn begin_segment(
+    pub(crate) fn begin_segment(
         &mut self,
         w: &mut Warp,
         segment: usize,
@@ -154,6 +177,7 @@ impl Engine<'_> {
                 return Err(ExecError::StepLimit {
                     limit: self.options.step_limit,
                     block: code.block,
+                    function: w.state.function,
                     mask,
                     grid_block: w.grid_block,
                     warp: w.number,
@@ -163,7 +187,9 @@ impl Engine<'_> {
         let lanes = w.lanes(mask);
         self.tally
             .begin_segment(segment, code.issues, lanes, &mut w.counters);
-        if let Some(census) = &self.census {
+        if let Some(census) = &self.census
+            && w.state.function == self.linked.entry
+        {
             census.segment(&mut w.open, segment, mask);
         }
         Ok(self.record_segment(segment, mask, pass))
@@ -203,8 +229,20 @@ impl Engine<'_> {
                             continue;
                         }
                         Special::Barrier => {
-                            w.resume = Some(Cursor { op: i + 1, ..at });
+                            w.state.resume = Some(Resume::Barrier(Cursor { op: i + 1, ..at }));
                             return Ok(Flow::Barrier);
+                        }
+                        Special::Call(call) => {
+                            // The last op of its segment, too.
+                            let lost = self.call(w, call, mask, CallSite::Op(i));
+                            self.retire(w, at.segment, lost);
+                            w.state.resume = Some(Resume::Call(Behind {
+                                block: at.block,
+                                segment: at.segment + 1,
+                                pass: at.pass,
+                                mask: mask & !lost,
+                            }));
+                            return Ok(Flow::Call);
                         }
                     },
                 };
@@ -223,15 +261,6 @@ impl Engine<'_> {
             at.segment += 1;
             at.op = program.segments[at.segment].first as usize;
             at.record = self.begin_segment(w, at.segment, mask, at.pass)?;
-        }
-    }
-
-    /// Lanes leave for good, in a segment.
-    pub(crate) fn retire(&mut self, w: &mut Warp, segment: usize, lanes: u32) {
-        w.live &= !lanes;
-        w.stack.retire(lanes);
-        if let Some(census) = &mut self.census {
-            census.leave(&mut w.open, segment, lanes);
         }
     }
 

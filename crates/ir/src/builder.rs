@@ -1,8 +1,13 @@
 //! A cursor that appends to a function.
 
 use crate::codes::{IntCC, TrapCode};
-use crate::entities::{Block, Origin, Value};
-use crate::function::{BlockCall, Function, Guard, Imm, InstData, Param, Terminator};
+use smallvec::SmallVec;
+
+use crate::entities::{Block, FuncRef, Origin, SigRef, Value};
+use crate::function::{
+    BlockCall, CallTarget, Callee, Function, Guard, Imm, InstData, Param, Signature, TailCall,
+    Terminator,
+};
 use crate::opcode::Opcode;
 use crate::types::Type;
 
@@ -120,6 +125,76 @@ impl FunctionBuilder {
         let ty = self.func.ty(a);
         self.push(InstData::new(Opcode::Icmp, ty, &[a, b], Imm::Icc(cc)))
             .expect("a compare yields a result")
+    }
+
+    /// Declares a function to call.
+    pub fn callee(
+        &mut self,
+        name: impl Into<String>,
+        params: &[Type],
+        results: &[Type],
+    ) -> FuncRef {
+        let signature = Signature {
+            params: params.to_vec(),
+            results: results.to_vec(),
+        };
+        let name = name.into();
+        self.func.callees.push(Callee { name, signature })
+    }
+
+    /// Declares a signature for indirect calls.
+    pub fn signature(&mut self, params: &[Type], results: &[Type]) -> SigRef {
+        self.func.signatures.push(Signature {
+            params: params.to_vec(),
+            results: results.to_vec(),
+        })
+    }
+
+    /// Calls a declared function; its results.
+    pub fn call(&mut self, func: FuncRef, args: &[Value]) -> SmallVec<[Value; 2]> {
+        self.push_call(InstData::new(
+            Opcode::Call,
+            Type::I32,
+            args,
+            Imm::Func(func),
+        ))
+    }
+
+    /// Calls the function at an address; its results.
+    pub fn call_indirect(
+        &mut self,
+        sig: SigRef,
+        address: Value,
+        args: &[Value],
+    ) -> SmallVec<[Value; 2]> {
+        let mut all = vec![address];
+        all.extend_from_slice(args);
+        self.push_call(InstData::new(
+            Opcode::CallIndirect,
+            Type::I32,
+            &all,
+            Imm::Sig(sig),
+        ))
+    }
+
+    fn push_call(&mut self, data: InstData) -> SmallVec<[Value; 2]> {
+        let inst = self.func.make_inst(data.at(self.origin));
+        self.func.block_mut(self.current).insts.push(inst);
+        SmallVec::from_slice(&self.func.inst(inst).results)
+    }
+
+    /// The address of a declared function.
+    pub fn func_addr(&mut self, ty: Type, func: FuncRef) -> Value {
+        let data = InstData::new(Opcode::FuncAddr, ty, &[], Imm::Func(func));
+        self.push(data).expect("an address is a value")
+    }
+
+    /// Ends the block with a tail call.
+    pub fn return_call(&mut self, func: FuncRef, args: &[Value]) {
+        self.terminate(Terminator::TailCall(TailCall {
+            target: CallTarget::Direct(func),
+            args: SmallVec::from_slice(args),
+        }));
     }
 
     /// Ends the block with any terminator.

@@ -49,9 +49,10 @@ number stands in memory with its highest byte first. A trap code among the flags
 
 Effects: *traps* the lane may trap; *reads*, *writes* memory; *convergent* the outcome depends on which
 lanes execute it together; *syncs* orders or synchronises, so it is never guarded, moved, merged or
-duplicated; *retires* lanes may leave the kernel here, and the guard is a part of the instruction. All
-instructions but constants and those that synchronise may be guarded:
-`if v1`, `if !v1`, `if v1 else v2`.
+duplicated; *retires* lanes may leave the kernel here, and the guard is a part of the instruction;
+*calls* runs a function, whose parameters and results are further operands and results, and is never
+guarded, moved, merged or duplicated. All instructions but constants, calls and those that synchronise
+may be guarded: `if v1`, `if !v1`, `if v1 else v2`.
 ";
 
 const TABLE_HEAD: &str = "\
@@ -77,6 +78,7 @@ fn row(page: &mut String, op: Opcode) {
         form.push_str(", code");
     }
     match shape.result() {
+        ResultType::None if op.effects().calls => form.push_str("(any, …) → any, …"),
         ResultType::None => {}
         ResultType::Same => form.push_str(&format!(" → {}", own(op))),
         ResultType::Pred => form.push_str(" → pred"),
@@ -147,6 +149,8 @@ fn leading(imm: ImmKind) -> Option<&'static str> {
         ImmKind::Fcc => Some("floatcc"),
         ImmKind::Mem => Some("flags"),
         ImmKind::Slot => Some("slot + offset"),
+        ImmKind::Func => Some("function"),
+        ImmKind::Sig => Some("signature"),
     }
 }
 
@@ -158,6 +162,7 @@ fn effects(effects: Effects) -> String {
         (effects.convergent, "convergent"),
         (effects.syncs, "syncs"),
         (effects.retires, "retires"),
+        (effects.calls, "calls"),
     ];
     let names: Vec<_> = named.iter().filter(|e| e.0).map(|e| e.1).collect();
     names.join(", ")

@@ -22,6 +22,16 @@ entity_impl!(Block, "block");
 pub struct Slot(u32);
 entity_impl!(Slot, "ss");
 
+/// A function that the function declares to call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FuncRef(u32);
+entity_impl!(FuncRef, "fn");
+
+/// A signature that the function declares for indirect calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SigRef(u32);
+entity_impl!(SigRef, "sig");
+
 /// Where in the CLIF input an instruction or branch came from.
 ///
 /// Printed as ` @inst:line`. Rewrites hand it on, so that a count taken on

@@ -2,7 +2,7 @@
 //! states its semantics.
 //!
 //! [`Int`] is implemented by the unsigned Rust integers, [`Float`] by `f32`,
-//! `f64` and, for half precision, [`f16`]. The scalar evaluator and the executor's 32-lane loops
+//! `f64` and, for half precision, [`half::f16`]. The scalar evaluator and the executor's 32-lane loops
 //! instantiate the same table row with these traits, so an opcode means one
 //! thing everywhere. Float rules are CLIF's: `fmin`/`fmax` propagate NaN and
 //! order `-0.0` below `0.0`; `nearest` rounds ties to even.

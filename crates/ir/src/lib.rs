@@ -17,6 +17,8 @@
 //!   predicates hide it behind an absorbing operand. It must not decide,
 //!   address, be stored, returned or communicated in an active lane.
 //! - `exit if p` and `trap if p` retire lanes in the middle of a block.
+//! - A call runs another function of the [`Module`] in a frame of its own; the
+//!   lanes go on together behind it.
 //! - Constants cost nothing; every other instruction and every terminator is
 //!   one issue for the warp.
 //!
@@ -41,14 +43,14 @@ pub mod verify;
 pub use builder::FunctionBuilder;
 pub use codes::{FloatCC, IntCC, MemFlags, TrapCode};
 pub use cranelift_entity as entity;
-pub use entities::{Block, Inst, Origin, Slot, Value};
+pub use entities::{Block, FuncRef, Inst, Origin, SigRef, Slot, Value};
 pub use function::{
-    BlockCall, BlockData, BranchMark, Function, Guard, Imm, InstData, Module, Param, SlotData,
-    Terminator, ValueDef,
+    BlockCall, BlockData, BranchMark, CallTarget, Callee, Function, Guard, Imm, InstData, Module,
+    Param, Signature, SlotData, TailCall, Terminator, ValueDef,
 };
 pub use opcode::{
     CostClass, CounterClass, Effects, ImmKind, OpInfo, Opcode, Operand, ResultType, Shape, TypeSet,
 };
 pub use parse::{ParseError, parse_function, parse_module};
 pub use types::Type;
-pub use verify::{VerifyError, VerifyErrors, verify};
+pub use verify::{ModuleErrors, VerifyError, VerifyErrors, verify, verify_module};

@@ -6,7 +6,9 @@
 use std::fmt::{self, Write};
 
 use crate::entities::{Block, Inst, Value};
-use crate::function::{BlockCall, BranchMark, Function, Guard, Imm, InstData, Module, Terminator};
+use crate::function::{
+    BlockCall, BranchMark, CallTarget, Function, Guard, Imm, InstData, Module, Terminator,
+};
 use crate::opcode::Opcode;
 use crate::types::Type;
 
@@ -69,8 +71,18 @@ pub fn write_function<W: Write + ?Sized>(
     for (slot, data) in func.slots.iter() {
         writeln!(w, "    {slot} = slot {}, align {}", data.size, data.align)?;
     }
+    for (sig, signature) in func.signatures.iter() {
+        writeln!(w, "    {sig} = {signature}")?;
+    }
+    for (callee, data) in func.callees.iter() {
+        write!(w, "    {callee} = %")?;
+        write_name(w, &data.name)?;
+        writeln!(w, "{}", data.signature)?;
+    }
+    let preamble =
+        !(func.slots.is_empty() && func.signatures.is_empty() && func.callees.is_empty());
     for (i, &b) in func.layout.iter().enumerate() {
-        if i > 0 || !func.slots.is_empty() {
+        if i > 0 || preamble {
             w.write_char('\n')?;
         }
         write_header(w, func, b)?;
@@ -158,10 +170,16 @@ pub fn write_inst<W: Write + ?Sized>(w: &mut W, data: &InstData) -> fmt::Result 
             write!(w, " {slot}")?;
             write_offset(w, offset)?;
         }
+        Imm::Func(func) => write!(w, " {func}")?,
+        Imm::Sig(sig) => write!(w, " {sig}")?,
         Imm::Trap(_) | Imm::None => {}
     }
-    for (i, arg) in data.args.iter().enumerate() {
-        write!(w, "{}{arg}", if i > 0 { ", " } else { " " })?;
+    if data.op.effects().calls {
+        write_call_args(w, data.op.shape().operands().len(), &data.args)?;
+    } else {
+        for (i, arg) in data.args.iter().enumerate() {
+            write!(w, "{}{arg}", if i > 0 { ", " } else { " " })?;
+        }
     }
     if let Imm::Mem { offset, .. } = data.imm {
         write_offset(w, offset)?;
@@ -176,6 +194,19 @@ pub fn write_inst<W: Write + ?Sized>(w: &mut W, data: &InstData) -> fmt::Result 
         write!(w, " @{}", data.origin)?;
     }
     Ok(())
+}
+
+/// `(v1, v2)`, and before it the `fixed` operands that are no arguments.
+fn write_call_args<W: Write + ?Sized>(w: &mut W, fixed: usize, values: &[Value]) -> fmt::Result {
+    let (fixed, args) = values.split_at(fixed.min(values.len()));
+    for v in fixed {
+        write!(w, ", {v}")?;
+    }
+    w.write_char('(')?;
+    for (i, v) in args.iter().enumerate() {
+        write!(w, "{}{v}", if i > 0 { ", " } else { "" })?;
+    }
+    w.write_char(')')
 }
 
 fn write_offset<W: Write + ?Sized>(w: &mut W, offset: i32) -> fmt::Result {
@@ -249,6 +280,15 @@ pub fn write_term<W: Write + ?Sized>(w: &mut W, term: &Terminator) -> fmt::Resul
             Ok(())
         }
         Terminator::Trap(code) => write!(w, "trap {code}"),
+        Terminator::TailCall(call) => {
+            match call.target {
+                CallTarget::Direct(func) => write!(w, "return_call {func}")?,
+                CallTarget::Indirect { sig, address } => {
+                    write!(w, "return_call_indirect {sig}, {address}")?;
+                }
+            }
+            write_call_args(w, 0, &call.args)
+        }
     }
 }
 

@@ -21,6 +21,7 @@ macro_rules! for_each_opcode {
             Poison "poison" Poison Const "No value: must not decide, address, be stored, returned or communicated in an active lane.", ();
             StackAddr "stack_addr" StackAddr Const "Address of a stack slot in the lane's own local memory.", ();
             SharedBase "shared_base" SharedBase Const "Address of the block's shared memory.", ();
+            FuncAddr "func_addr" FuncAddr Const "Address of a function, for indirect calls.", ();
 
             Copy "copy" Copy Alu "The operand itself.", ();
             Iadd "iadd" Int2 Alu "Wrapping sum.", |a, b| a.wrapping_add(b);
@@ -165,6 +166,9 @@ macro_rules! for_each_opcode {
 
             Exit "exit" Exit Ctl "Lanes whose guard holds retire.", ();
             TrapIf "trap" TrapIf Ctl "Lanes whose guard holds trap and retire.", ();
+
+            Call "call" Call Call "Runs a function of the module.", ();
+            CallIndirect "call_indirect" CallIndirect Call "Runs the function at the address, which must have the signature; else traps.", ();
         }
     };
 }

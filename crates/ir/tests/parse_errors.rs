@@ -184,7 +184,7 @@ fn terminators() {
         ("ret", "4:5: expected a block, as in `block0:`, found `ret`"),
         (
             "block1:\n    ret",
-            "3:1: expected a terminator (jump, br, switch, ret or trap) of block0",
+            "3:1: expected a terminator (jump, br, switch, ret, trap or return_call) of block0",
         ),
     ] {
         error(&in_function(line), expected);
@@ -242,7 +242,7 @@ fn functions() {
         ),
         (
             "function %f() {\nblock0:\n}",
-            "3:1: expected a terminator (jump, br, switch, ret or trap) of block0",
+            "3:1: expected a terminator (jump, br, switch, ret, trap or return_call) of block0",
         ),
         (
             "function %f() {\nblock0:\nret\nblock0:\nret\n}",

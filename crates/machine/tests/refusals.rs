@@ -135,7 +135,7 @@ fn unknown_keys_are_refused_where_they_stand() {
     assert_eq!(
         refused(&with("default = 1", "default = 1\nfp46 = 2")),
         "9:1: unknown cost class `fp46`; there are alu, mul, div, fp, fp_div, fp64, fp64_div, \
-         math, math64, select, pred, load, store, atomic, cross, branch, jump, ctl, bar"
+         math, math64, select, pred, load, store, atomic, cross, branch, jump, ctl, bar, call"
     );
     assert_eq!(
         refused(&with("alu = 4", "const = 4")),

@@ -1,7 +1,7 @@
 //! The tables of the book's page on if-conversion, from the code's own.
 
 use crate::ifconv::legality::RULES;
-use crate::pass::passes;
+use crate::pass::{MODULE, passes};
 use crate::report::Force;
 
 /// The generated tables by the name of their place in the page.
@@ -19,7 +19,11 @@ pub fn tables() -> Vec<(&'static str, String)> {
             "passes",
             table(
                 ["pass", "what it does"],
-                passes().map(|p| own(p.name, p.doc)).collect(),
+                MODULE
+                    .iter()
+                    .map(|p| own(p.name, p.doc))
+                    .chain(passes().map(|p| own(p.name, p.doc)))
+                    .collect(),
             ),
         ),
         (

@@ -39,7 +39,7 @@ impl Merger {
         let insts = std::mem::take(&mut func.block_mut(from).insts);
         let term = func.block_mut(from).term.take();
         let origin = func.block(from).origin;
-        let is_end = matches!(term, Some(Terminator::Ret(_) | Terminator::Trap(_)));
+        let is_end = term.as_ref().is_some_and(Terminator::is_end);
         if is_end && func.entry() != Some(into) {
             self.takes_place[into] = Some(self.takes_place[from].unwrap_or(from));
         }
@@ -85,6 +85,15 @@ impl Merger {
         func.layout
             .sort_by_key(|&b| at[self.takes_place[b].unwrap_or(b)]);
     }
+}
+
+/// Whether the function calls anything. Only then may it be called itself while
+/// it runs, and its lanes not leave for good when they return.
+pub(crate) fn has_calls(func: &Function) -> bool {
+    let tail = |b: &Block| matches!(func.term(*b), Terminator::TailCall(_));
+    func.laid_out_insts()
+        .any(|(_, i)| func.inst(i).op.effects().calls)
+        || func.layout.iter().any(tail)
 }
 
 /// Edges into each block, by block number.

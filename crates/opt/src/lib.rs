@@ -1,6 +1,6 @@
 //! Passes over the SIMT IR, and if-conversion by an explicit cost model.
 //!
-//! [`clean()`] leaves the *before* of every comparison, [`canonicalise()`] what
+//! [`inline()`] and [`clean()`] leave the *before* of every comparison, [`canonicalise()`] what
 //! is cheaper whatever a branch costs, and [`convert()`] decides for each
 //! conditional region between its branch and straight-line code, rewrites, and
 //! reports every number it decided by. This crate predicts; it never executes,
@@ -11,6 +11,7 @@ pub mod clean;
 pub mod docs;
 mod edit;
 pub mod ifconv;
+pub mod inline;
 pub mod log;
 pub mod pass;
 pub mod report;
@@ -21,13 +22,22 @@ use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::{Function, Terminator};
 
 pub use ifconv::{Context, Conversion, Owners, Prior, SourceBranch, convert};
-pub use log::{ExitMade, Log};
-pub use pass::{PassRow, passes};
+pub use log::{CallStep, ExitMade, Inlined, Log};
+pub use pass::{ModulePassRow, PassRow, passes};
 
 /// Folds constants and removes dead code and repeated computations. `joins` is
 /// the rule by which lanes will join when the function runs.
 pub fn clean(func: &mut Function, joins: JoinRule, log: &mut Log) {
     pass::to_fixpoint(pass::CLEAN, func, joins, log);
+}
+
+/// Inlines the callees of `func` that do not call themselves. `others` are the
+/// functions of its module (it may be among them), cleaned up already; `joins`
+/// is the rule by which lanes will join.
+pub fn inline(func: &mut Function, others: &[&Function], joins: JoinRule, log: &mut Log) {
+    for row in pass::MODULE {
+        (row.run)(func, others, joins, log);
+    }
 }
 
 /// Hoists equal work of both sides and turns sides that only leave into

@@ -14,6 +14,30 @@ pub struct ExitMade {
     pub kind: &'static str,
 }
 
+/// A call on the way to inlined code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallStep {
+    /// The name of the function called.
+    pub callee: String,
+    /// Where the call stands, in the function that made it.
+    pub site: Origin,
+}
+
+/// A branch that came in with a callee.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inlined {
+    /// Its own origin, which no other branch has. The line is that of the
+    /// callee's text.
+    pub origin: Origin,
+    /// The branch of the callee that it is a copy of.
+    pub source: Origin,
+    /// `br` or `switch`.
+    pub opcode: &'static str,
+    /// The calls that led to it, the outermost first; the last one's callee is
+    /// the function that has the source.
+    pub path: Vec<CallStep>,
+}
+
 /// The record of the passes that ran on one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Log {
@@ -24,6 +48,8 @@ pub struct Log {
     pub exits: Vec<ExitMade>,
     /// Instructions hoisted above a branch, with the branch.
     pub hoisted: Vec<(Inst, Origin)>,
+    /// Branches of inlined functions, in the order of inlining.
+    pub inlined: Vec<Inlined>,
 }
 
 impl Log {

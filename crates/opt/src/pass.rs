@@ -5,7 +5,7 @@ use warpfold_analysis::JoinRule;
 use warpfold_ir::Function;
 
 use crate::log::Log;
-use crate::{canonical, clean};
+use crate::{canonical, clean, inline};
 
 /// One row of [`passes`].
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,25 @@ pub struct PassRow {
     /// anything changed.
     pub run: fn(&mut Function, JoinRule, &mut Log) -> bool,
 }
+
+/// One row of [`MODULE`]: a pass that looks at other functions of the module.
+#[derive(Clone, Copy, Debug)]
+pub struct ModulePassRow {
+    /// The name, as in filetests.
+    pub name: &'static str,
+    /// What it does, one sentence.
+    pub doc: &'static str,
+    /// Runs it on a function of a module with these functions, whose lanes
+    /// will join by this rule; true if anything changed.
+    pub run: fn(&mut Function, &[&Function], JoinRule, &mut Log) -> bool,
+}
+
+/// The passes of [`inline`](crate::inline()).
+pub const MODULE: &[ModulePassRow] = &[ModulePassRow {
+    name: "inline",
+    doc: "Replaces direct calls of functions that do not call themselves by their code.",
+    run: inline::run,
+}];
 
 /// The passes of [`clean`](crate::clean()), in order.
 pub const CLEAN: &[PassRow] = &[

@@ -13,6 +13,7 @@ use warpfold_ir::{Block, Inst, Origin};
 use warpfold_machine::Cost;
 
 use crate::ifconv::legality::Blocker;
+use crate::log::CallStep;
 
 /// How a region is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -242,10 +243,12 @@ pub enum Verdict {
 /// What was decided about one branch of the CLIF function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decision {
-    /// The CLIF branch.
+    /// The CLIF branch; of an inlined copy, the copy's own.
     pub origin: Origin,
     /// `brif` or `br_table`.
     pub opcode: &'static str,
+    /// Of a copy: the calls by which it came in, the outermost first.
+    pub path: Vec<CallStep>,
     /// Its block in the canonical function, unless it was folded.
     pub block: Option<Block>,
     /// What became of it.

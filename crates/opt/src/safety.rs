@@ -23,6 +23,8 @@ pub enum Unsafe {
     Convergent,
     /// It retires lanes.
     Retires,
+    /// It runs a function.
+    Calls,
 }
 
 impl std::fmt::Display for Unsafe {
@@ -33,6 +35,7 @@ impl std::fmt::Display for Unsafe {
             Self::Writes => "writes memory",
             Self::Convergent => "depends on the participating lanes",
             Self::Retires => "retires lanes",
+            Self::Calls => "runs a function",
         })
     }
 }
@@ -53,7 +56,9 @@ pub fn speculation(func: &Function, data: &InstData) -> Result<(), Unsafe> {
             }
             _ => Err(Unsafe::Reads),
         },
-        _ => Err(if effects.retires {
+        _ => Err(if effects.calls {
+            Unsafe::Calls
+        } else if effects.retires {
             Unsafe::Retires
         } else if effects.writes {
             Unsafe::Writes

@@ -153,7 +153,7 @@ impl Subject {
 fn run_options() -> RunOptions {
     RunOptions {
         step_limit: STEP_LIMIT,
-        timeline: false,
+        ..RunOptions::default()
     }
 }
 

@@ -185,6 +185,7 @@ impl Registry {
         registry.register(commands::Verify);
         registry.register(commands::Lower);
         registry.register(commands::Uniformity);
+        registry.register(commands::Inline);
         registry.register(commands::Exec);
         registry.register(commands::Run::RUN);
         registry.register(commands::Run::INTERPRET);

@@ -111,19 +111,24 @@ fn counters(file: &TestFile, options: &Options) -> Result<Vec<(String, u64)>, St
     let index = spec
         .kernel(functions.iter().map(|f| f.name.as_str()))
         .map_err(|e| e.to_string())?;
-    let mut func = functions.swap_remove(index);
-    spec.mark_varying(&mut func);
+    spec.mark_varying(&mut functions[index]);
     let launch = spec
-        .build(&func, file.folder())
+        .build(&functions[index], file.folder())
         .map_err(|e| e.to_string())?;
     let how = ExecOptions {
         joins: match options.get("joins") {
             Some("cfg") => JoinRule::Cfg,
             _ => JoinRule::Default,
         },
+        call_depth: match options.get("depth") {
+            Some(depth) => depth.parse().expect("a depth"),
+            None => ExecOptions::default().call_depth,
+        },
         ..ExecOptions::default()
     };
-    let outcome = exec::run(&func, &launch, &how).map_err(|e| e.to_string())?;
+    let functions: Vec<_> = functions.iter().collect();
+    let outcome =
+        exec::run_functions(&functions, index, &launch, &how).map_err(|e| e.to_string())?;
     Ok(outcome.counters.rows())
 }
 
@@ -131,6 +136,12 @@ fn counters(file: &TestFile, options: &Options) -> Result<Vec<(String, u64)>, St
 fn family(key: &str) -> String {
     if key.starts_with("mem.") {
         return "mem.NAME".to_owned();
+    }
+    if let Some((function, block)) = key.split_once(".block")
+        && !["lanes", "passes", "mask", "tail"].contains(&function)
+        && block.bytes().all(|b| b.is_ascii_digit())
+    {
+        return "NAME.blockN".to_owned();
     }
     let stem = key.trim_end_matches(|c: char| c.is_ascii_digit());
     let numbered = ["block", "warp", "out"]

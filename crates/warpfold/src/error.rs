@@ -9,7 +9,7 @@ use std::fmt;
 use warpfold_clif::ClifError;
 use warpfold_exec::ExecError;
 use warpfold_ir::verify::Place as IrPlace;
-use warpfold_ir::{Function, ParseError, VerifyErrors};
+use warpfold_ir::{Function, ModuleErrors, ParseError, VerifyErrors};
 use warpfold_machine::MachineError;
 
 use crate::launch::LaunchError;
@@ -187,6 +187,24 @@ pub(crate) fn verify(file: &str, stage: &str, func: &Function, errors: VerifyErr
     Errors(all)
 }
 
+/// The same of functions that call each other, by position.
+pub(crate) fn verify_module(
+    file: &str,
+    stage: &str,
+    functions: &[Function],
+    errors: ModuleErrors,
+) -> Errors {
+    let all = errors.functions.into_iter().flat_map(|(i, errors)| {
+        let errors = functions.get(i).map(|f| verify(file, stage, f, errors));
+        errors.map_or(Vec::new(), Errors::into_vec)
+    });
+    let all: Vec<Diagnostic> = all.collect();
+    match all.is_empty() {
+        true => Diagnostic::new(file, format!("the functions are no valid IR {stage}")).into(),
+        false => Errors(all),
+    }
+}
+
 /// The line that a block came from: its terminator's, or that of the first
 /// instruction that has one; 0 when none has.
 pub(crate) fn block_line(func: &Function, b: warpfold_ir::Block) -> u32 {
@@ -200,8 +218,18 @@ pub(crate) fn block_line(func: &Function, b: warpfold_ir::Block) -> u32 {
         .unwrap_or(0)
 }
 
-/// Why a run of `func` did not finish, at the line where it was.
-pub(crate) fn exec(file: &str, func: &Function, e: &ExecError) -> Errors {
+/// Why a run of these functions did not finish, at the line where it was;
+/// `kernel` is the position of the one that was launched.
+pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecError) -> Errors {
+    let at = match *e {
+        ExecError::BarrierDivergence { function, .. }
+        | ExecError::NoProgress { function, .. }
+        | ExecError::StepLimit { function, .. } => function,
+        ExecError::Launch(_) | ExecError::RecordLimit { .. } => kernel,
+    };
+    let Some(func) = functions.get(at) else {
+        return Diagnostic::new(file, one_line(&e.to_string())).into();
+    };
     let line = match e {
         ExecError::BarrierDivergence { origin, .. } => origin.line,
         ExecError::NoProgress { block, .. } | ExecError::StepLimit { block, .. } => {

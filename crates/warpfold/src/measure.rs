@@ -14,7 +14,7 @@ use warpfold_ir::{Function, Origin};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::Owners;
 
-use crate::error::{self, Errors};
+use crate::error::Errors;
 use crate::road::{Optimized, Record};
 use crate::same::{self, Sameness};
 use crate::settings::RunOptions;
@@ -101,7 +101,8 @@ impl Outcome {
     }
 }
 
-/// What issues cost, by the branch they belong to.
+/// What issues cost, by the branch they belong to. Those of callees belong to
+/// none.
 pub fn cost_by_branch(
     func: &Function,
     run: &warpfold_exec::Outcome,
@@ -134,6 +135,9 @@ pub fn cost_by_branch(
             + machine.branch_overhead(false, true) * kinds.split;
         *costs.entry(owners.term(branch.block)).or_default() += overhead;
     }
+    // The rest is what callees cost, and indirect calls that split.
+    let own: Cost = costs.values().copied().sum();
+    *costs.entry(None).or_default() += run.counters.cost(machine) - own;
     costs
 }
 
@@ -163,8 +167,7 @@ pub(crate) fn measure(
         }
     };
     let before_func = optimized.before().func();
-    let before = execute(before_func, true, true)
-        .map_err(|e| error::exec(lowered.file(), before_func, &e))?;
+    let before = execute(before_func, true, true).map_err(|e| lowered.failed(before_func, &e))?;
     let events = before.events.is_some();
     let threads = launch.total_threads().unwrap_or(u64::MAX);
     let version =

@@ -15,16 +15,18 @@
 //! carried by the branches themselves, so that prediction and measurement
 //! charge alike.
 
+use std::collections::BTreeMap;
+
 use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
 use warpfold_exec::{ExecOptions, Launch};
-use warpfold_ir::Function;
+use warpfold_ir::{Function, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
 
-use crate::error::{self, Errors};
+use crate::error::{self, Diagnostic, Errors};
 use crate::measure::{self, Outcome};
 use crate::settings::{Options, RunOptions, Settings};
 use crate::source::{from_clif, with_branches};
@@ -33,27 +35,55 @@ use crate::source::{from_clif, with_branches};
 /// by results, traps and memory; 4 million accesses take some 300 MB.
 const MAX_RECORDS: u64 = 1 << 22;
 
-/// A kernel as read, verified.
+/// A kernel as read, verified, with the functions that it can reach by calls.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     file: String,
-    func: Function,
+    /// The kernel and those that calls reach.
+    functions: Vec<Function>,
+    /// The kernel's position.
+    kernel: usize,
+    /// Whether any of them calls the kernel.
+    called: bool,
+    /// The kernel's.
     branches: Vec<opt::SourceBranch>,
+    /// What the branches of the functions are called in the source, by the
+    /// function's name and the branch's origin.
+    opcodes: BTreeMap<(String, Origin), &'static str>,
     options: Options,
 }
+
+/// A function with its conditional branches, in the order of the source.
+pub(crate) type WithBranches = (Function, Vec<opt::SourceBranch>);
 
 impl Lowered {
     pub(crate) fn new(
         file: &str,
-        func: Function,
-        branches: Vec<opt::SourceBranch>,
+        sources: Vec<WithBranches>,
+        kernel: usize,
         options: Options,
     ) -> Result<Self, Errors> {
-        warpfold_ir::verify(&func).map_err(|e| error::verify(file, "as read", &func, e))?;
+        let opcodes = sources.iter().flat_map(|(func, branches)| {
+            let key = |b: &opt::SourceBranch| ((func.name.clone(), b.origin), b.opcode);
+            branches.iter().map(key).collect::<Vec<_>>()
+        });
+        let opcodes = opcodes.collect();
+        let (functions, mut branches): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+        let branches = branches.swap_remove(kernel);
+        let (functions, kernel) = reached(functions, kernel);
+        let module = Module { functions };
+        warpfold_ir::verify_module(&module)
+            .map_err(|e| error::verify_module(file, "as read", &module.functions, e))?;
+        let functions = module.functions;
+        let name = &functions[kernel].name;
+        let mut callees = functions.iter().flat_map(|f| f.callees.values());
         Ok(Self {
             file: file.to_owned(),
-            func,
+            called: callees.any(|c| c.name == *name),
+            functions,
+            kernel,
             branches,
+            opcodes,
             options,
         })
     }
@@ -75,17 +105,31 @@ impl Lowered {
         for (i, param) in func.params.iter_mut().enumerate() {
             param.varying |= varying.contains(&i);
         }
-        Self::new(file, func, branches, options)
+        Self::new(file, vec![(func, branches)], 0, options)
     }
 
-    /// Takes a function of the SIMT IR. Branches without an origin are given
-    /// one.
+    /// Takes a function of the SIMT IR that calls nobody but itself. Branches
+    /// without an origin are given one.
     ///
     /// # Errors
     /// What the verifier finds.
     pub fn from_ir(func: Function, options: Options) -> Result<Self, Errors> {
-        let (func, branches) = with_branches(func);
-        Self::new("<ir>", func, branches, options)
+        Self::new("<ir>", vec![with_branches(func)], 0, options)
+    }
+
+    /// Takes the function called `kernel` of a module, with those that it
+    /// calls. Branches without an origin are given one.
+    ///
+    /// # Errors
+    /// What the verifier finds, and if there is no such function.
+    pub fn from_module(module: Module, kernel: &str, options: Options) -> Result<Self, Errors> {
+        let file = "<ir>";
+        let Some(index) = module.position(kernel) else {
+            let message = format!("there is no function %{kernel}");
+            return Err(Diagnostic::new(file, message).into());
+        };
+        let sources = module.functions.into_iter().map(with_branches);
+        Self::new(file, sources.collect(), index, options)
     }
 
     /// The file's name in messages.
@@ -95,7 +139,25 @@ impl Lowered {
 
     /// The function.
     pub fn func(&self) -> &Function {
-        &self.func
+        &self.functions[self.kernel]
+    }
+
+    /// The kernel and the functions that its calls reach, in the order of the
+    /// source; from [`Lowered::clean`] on the others are cleaned up.
+    pub fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    /// The same with `func`, the kernel in some form, in the kernel's place.
+    pub fn linked<'a>(&'a self, func: &'a Function) -> Vec<&'a Function> {
+        let all = self.functions.iter().enumerate();
+        all.map(|(i, f)| if i == self.kernel { func } else { f })
+            .collect()
+    }
+
+    /// The kernel's position in these lists.
+    pub fn kernel(&self) -> usize {
+        self.kernel
     }
 
     /// The conditional branches, in the order of the source.
@@ -108,18 +170,39 @@ impl Lowered {
         &self.options
     }
 
-    /// Folds constants and common subexpressions, removes dead code.
+    /// Folds constants and common subexpressions, removes dead code, and
+    /// inlines callees that do not call themselves.
     ///
     /// # Errors
     /// If the verifier rejects the result: a mistake in a pass.
-    pub fn clean(self) -> Result<Before, Errors> {
-        let mut func = self.func.clone();
+    pub fn clean(mut self) -> Result<Before, Errors> {
+        for i in 0..self.functions.len() {
+            if i != self.kernel {
+                let joins = self.options.joins;
+                opt::clean(&mut self.functions[i], joins, &mut opt::Log::default());
+                self.verify(&self.functions[i], "after clean-up")?;
+            }
+        }
+        let mut func = self.func().clone();
         let mut log = opt::Log::default();
         opt::clean(&mut func, self.options.joins, &mut log);
+        let others: Vec<&Function> = self.functions.iter().collect();
+        opt::inline(&mut func, &others, self.options.joins, &mut log);
+        opt::clean(&mut func, self.options.joins, &mut log);
+        let mut branches = self.branches.clone();
+        for copy in &log.inlined {
+            let of = copy.path.last().map_or("", |step| step.callee.as_str());
+            let opcode = self.opcodes.get(&(of.to_owned(), copy.source));
+            branches.push(opt::SourceBranch {
+                origin: copy.origin,
+                opcode: opcode.copied().unwrap_or(copy.opcode),
+            });
+        }
         let uniformity = self.mark(&mut func, "after clean-up")?;
         Ok(Before {
             lowered: self,
             func,
+            branches,
             log,
             uniformity,
         })
@@ -131,9 +214,10 @@ impl Lowered {
     /// # Errors
     /// None that [`Lowered`] has not been checked for.
     pub fn as_written(self) -> Result<Before, Errors> {
-        let mut func = self.func.clone();
+        let mut func = self.func().clone();
         let uniformity = self.mark(&mut func, "as read")?;
         Ok(Before {
+            branches: self.branches.clone(),
             lowered: self,
             func,
             log: opt::Log::default(),
@@ -156,7 +240,7 @@ impl Lowered {
             ..Record::default()
         };
         self.run(func, launch, run, record)
-            .map_err(|e| error::exec(&self.file, func, &e))
+            .map_err(|e| self.failed(func, &e))
     }
 
     /// Analyses `func`, marks the branches that never split, verifies.
@@ -181,6 +265,7 @@ impl Lowered {
             convergence: Convergence::Ipdom,
             joins: self.options.joins,
             budget: None,
+            called: self.called,
         }
     }
 
@@ -198,10 +283,36 @@ impl Lowered {
             timeline: run.timeline && record.timeline,
             profile: record.profile,
             events: record.events,
+            call_depth: run.call_depth,
             record_limit: MAX_RECORDS,
         };
-        warpfold_exec::run(func, launch, &options)
+        warpfold_exec::run_functions(&self.linked(func), self.kernel, launch, &options)
     }
+
+    /// Why a run of `func`, some version of this kernel, did not finish.
+    pub(crate) fn failed(&self, func: &Function, e: &warpfold_exec::ExecError) -> Errors {
+        error::exec(&self.file, &self.linked(func), self.kernel, e)
+    }
+}
+
+/// The functions that calls reach from the one at position `kernel`, in their
+/// order, and its position among them.
+fn reached(functions: Vec<Function>, kernel: usize) -> (Vec<Function>, usize) {
+    let mut keep = vec![false; functions.len()];
+    let mut work = vec![kernel];
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, func) in functions.iter().enumerate() {
+        by_name.entry(&func.name).or_default().push(i);
+    }
+    while let Some(i) = work.pop() {
+        if !std::mem::replace(&mut keep[i], true) {
+            let names = functions[i].callees.values().map(|c| c.name.as_str());
+            work.extend(names.filter_map(|n| by_name.get(n)).flatten());
+        }
+    }
+    let position = keep[..kernel].iter().filter(|&&k| k).count();
+    let all = functions.into_iter().zip(keep);
+    (all.filter(|(_, k)| *k).map(|(f, _)| f).collect(), position)
 }
 
 /// What a run records.
@@ -217,6 +328,8 @@ pub(crate) struct Record {
 pub struct Before {
     lowered: Lowered,
     func: Function,
+    /// Those of the source, then those that came in with callees.
+    branches: Vec<opt::SourceBranch>,
     log: opt::Log,
     uniformity: Uniformity,
 }
@@ -302,7 +415,7 @@ impl Canonical {
         };
         let outcome = lowered
             .run(&self.func, launch, run, record)
-            .map_err(|e| error::exec(lowered.file(), &self.func, &e))?;
+            .map_err(|e| lowered.failed(&self.func, &e))?;
         self.profile = outcome.profile;
         Ok(self)
     }
@@ -322,7 +435,7 @@ impl Canonical {
         let conversion = opt::convert(
             &self.func,
             &opt::Context {
-                branches: &self.before.lowered.branches,
+                branches: &self.before.branches,
                 log: &self.log,
                 uniformity: &self.uniformity,
                 machine: &settings.machine,
@@ -357,6 +470,20 @@ impl Optimized {
     /// The function.
     pub fn func(&self) -> &Function {
         &self.conversion.func
+    }
+
+    /// The function, and those that it still calls behind it.
+    pub fn module(&self) -> Module {
+        let lowered = self.lowered();
+        let mut functions = vec![self.func().clone()];
+        let others = lowered.functions.iter().enumerate();
+        functions.extend(
+            others
+                .filter(|(i, _)| *i != lowered.kernel)
+                .map(|(_, f)| f.clone()),
+        );
+        let (functions, _) = reached(functions, 0);
+        Module { functions }
     }
 
     /// The decisions.

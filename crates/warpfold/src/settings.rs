@@ -12,6 +12,9 @@ pub const DEFAULT_MACHINE: &str = "ampere";
 /// Issues after which a run is given up.
 pub const DEFAULT_STEP_LIMIT: u64 = 100_000_000;
 
+/// Most frames of a warp.
+pub const DEFAULT_CALL_DEPTH: u32 = 1024;
+
 /// What holds all along the road.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -29,6 +32,9 @@ pub struct Options {
 pub struct RunOptions {
     /// Issues after which a run is given up.
     pub step_limit: u64,
+    /// Most frames of a warp, the kernel's included; a lane that calls deeper
+    /// traps.
+    pub call_depth: u32,
     /// Record which lanes went through which block.
     pub timeline: bool,
 }
@@ -37,6 +43,7 @@ impl Default for RunOptions {
     fn default() -> Self {
         Self {
             step_limit: DEFAULT_STEP_LIMIT,
+            call_depth: DEFAULT_CALL_DEPTH,
             timeline: false,
         }
     }

@@ -33,8 +33,8 @@ impl Syntax {
     }
 }
 
-/// A parsed file: one or more functions, and the launch that its `;!` lines
-/// state.
+/// A parsed file: one or more functions, which may call each other, and the
+/// launch that its `;!` lines state.
 #[derive(Clone, Debug)]
 pub struct Source {
     file: String,
@@ -117,12 +117,8 @@ impl Source {
         launch.apply(overrides).map_err(complain)?;
         let names = self.functions.iter().map(|(f, _)| f.name.as_str());
         let index = launch.kernel(names).map_err(complain)?;
-        let (mut func, branches) = self
-            .functions
-            .into_iter()
-            .nth(index)
-            .expect("an index that `LaunchSpec::kernel` found");
-        launch.mark_varying(&mut func);
+        let mut functions = self.functions;
+        launch.mark_varying(&mut functions[index].0);
         let mut options = options.clone();
         if options.shape.is_none() {
             let known = |sizes: Option<[u32; 3]>| sizes.map_or([None; 3], |d| d.map(Some));
@@ -132,7 +128,7 @@ impl Source {
                     .with_block(known(launch.block)),
             );
         }
-        let lowered = Lowered::new(&self.file, func, branches, options)?;
+        let lowered = Lowered::new(&self.file, functions, index, options)?;
         Ok(Kernel {
             lowered,
             launch,

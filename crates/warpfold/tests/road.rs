@@ -255,3 +255,139 @@ fn a_launch_that_does_not_fit_is_an_error() {
     assert!(e.to_string().starts_with(&format!("{file}: %")), "{e}");
     assert_eq!(e.fault(), warpfold::Fault::Input);
 }
+
+/// With calls: what callees cost is part of what was predicted, in every form
+/// and on every machine, and belongs to no branch.
+#[test]
+fn predictions_of_kernels_that_call() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/calls");
+    let names = [
+        "direct",
+        "indirect",
+        "inline",
+        "mutual",
+        "recursive",
+        "slots",
+    ];
+    let mut copies = 0;
+    for (i, name) in names.iter().enumerate() {
+        let (canonical, launch) = canonical(&dir.join(format!("{name}.clif")));
+        let forces = [None].into_iter().chain(Force::ALL.map(Some));
+        for (j, force) in forces.enumerate() {
+            let machine = MACHINES[(i + j) % MACHINES.len()].machine();
+            let settings = Settings {
+                force,
+                cleanup: false,
+                ..Settings::new(machine)
+            };
+            let outcome = canonical
+                .clone()
+                .convert(&settings)
+                .and_then(|s| s.measure(&launch, &RunOptions::default()))
+                .unwrap();
+            assert!(outcome.all_same(), "{name} {force:?}");
+            let report = outcome.optimized().report();
+            let [_, kept, after] = outcome.totals();
+            assert_eq!(report.predicted, after, "{name} {force:?}");
+            assert_eq!(report.predicted_kept, kept, "{name} {force:?}");
+            let mut parts = outcome.measured_outside().unwrap();
+            for d in &report.decisions {
+                let measured = outcome.measured(d.origin).unwrap();
+                if let Some(predicted) = d.predicted {
+                    assert_eq!(predicted, measured, "{name} {force:?} {}", d.origin);
+                }
+                parts += measured;
+                copies += usize::from(!d.path.is_empty());
+            }
+            assert_eq!(Some(parts), after, "{name} {force:?}");
+        }
+    }
+    assert_eq!(copies, 2 * 5, "the branches of inline.clif's helpers");
+}
+
+/// Converted text with what it still calls is a kernel again.
+#[test]
+fn converted_modules_are_read_again() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/calls");
+    let (canonical, launch) = canonical(&dir.join("inline.clif"));
+    let settings = Settings::new(Machine::builtin("ampere").unwrap());
+    let optimized = canonical.convert(&settings).unwrap();
+    let module = optimized.module();
+    let names: Vec<&str> = module.functions.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["main", "power"]);
+    let text = module.to_string();
+    let again = Source::parse(&text, "again.wf", Syntax::Wf)
+        .and_then(|s| s.kernel(&Overrides::default(), &Options::default()))
+        .unwrap();
+    let run = |lowered: &warpfold::Lowered, func| {
+        let outcome = lowered.execute(func, &launch, &RunOptions::default());
+        outcome.unwrap().returns
+    };
+    let written = run(&again.lowered, again.lowered.func());
+    assert_eq!(written, run(optimized.lowered(), optimized.func()));
+}
+
+/// A run that fails in a callee is reported at the callee's line.
+#[test]
+fn failures_in_callees_have_their_place() {
+    let text = "function %main() {
+    fn0 = %spin()
+block0:
+    call fn0()
+    return
+}
+function %spin() {
+block0:
+    jump block1
+block1:
+    jump block1
+}
+;! block = 4
+";
+    let kernel = Source::parse(text, "spin.clif", Syntax::Clif)
+        .and_then(|s| s.kernel(&Overrides::default(), &Options::default()))
+        .unwrap();
+    let launch = kernel.launch(Path::new(".")).unwrap();
+    let lowered = kernel.lowered;
+    let error = lowered
+        .execute(lowered.func(), &launch, &RunOptions::default())
+        .unwrap_err();
+    let diagnostic = &error.as_slice()[0];
+    assert_eq!(diagnostic.line, Some(11), "{error}");
+    assert!(
+        diagnostic.message.starts_with("%spin: no progress"),
+        "{error}"
+    );
+}
+
+/// With frames for every call, and with what can be inlined: the same results
+/// and traps.
+#[test]
+fn inlining_changes_no_result() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/calls");
+    let mut inlined = 0;
+    for entry in std::fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "clif") {
+            continue;
+        }
+        let (kernel, launch) = kernel(&path);
+        let lowered = kernel.lowered;
+        let written = lowered.clone().as_written().unwrap();
+        let before = lowered.clean().unwrap();
+        let run = |lowered: &warpfold::Lowered, func| {
+            let outcome = lowered.execute(func, &launch, &RunOptions::default());
+            let outcome = outcome.unwrap_or_else(|e| panic!("{path:?}: {e}"));
+            let mut traps: Vec<_> = outcome.traps.iter().map(|t| (t.thread, t.code)).collect();
+            traps.sort_by_key(|t| t.0);
+            let calls = outcome.counters.class(warpfold::ir::CostClass::Call);
+            (outcome.returns, traps, calls)
+        };
+        let (returns, traps, calls) = run(written.lowered(), written.func());
+        let after = run(before.lowered(), before.func());
+        assert_eq!((returns, traps), (after.0, after.1), "{path:?}");
+        assert!(after.2 <= calls, "{path:?}");
+        inlined += calls - after.2;
+    }
+    assert!(inlined >= 4, "{inlined} calls fewer");
+}

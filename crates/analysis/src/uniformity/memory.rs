@@ -1,7 +1,8 @@
 //! Which addresses may lie in local memory, where one address names another
 //! cell for every lane.
 //!
-//! Only `stack_addr` makes such an address. What is computed from one is
+//! Only `stack_addr` makes such an address; to a called function it may come from
+//! its caller. What is computed from one is
 //! suspect; and if one is ever stored, so is all that is loaded. A function
 //! without slots has no local memory. Arithmetic that leaves one piece of
 //! memory for another is not followed, as in any analysis of provenance.
@@ -13,13 +14,20 @@ use warpfold_ir::{Function, Opcode, Shape as Form, Value};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LocalMemory {
     suspects: EntitySet<Value>,
+    /// Every address may be one of a caller's.
+    all: bool,
 }
 
 impl LocalMemory {
-    pub fn new(func: &Function) -> Self {
+    /// `called` says that other functions call this one and may hand it
+    /// addresses of their slots.
+    pub fn new(func: &Function, called: bool) -> Self {
         let mut suspects = EntitySet::new();
-        if func.slots.is_empty() {
-            return Self { suspects };
+        if called || func.slots.is_empty() {
+            return Self {
+                suspects,
+                all: called,
+            };
         }
         let mut escaped = false;
         let mut grown = true;
@@ -40,6 +48,13 @@ impl LocalMemory {
                             escaped |= stored;
                             escaped && inst.op.effects().reads
                         }
+                        // A callee may store what it gets, and give back what
+                        // it or another one has stored.
+                        Form::Call | Form::CallIndirect => {
+                            grown |= used && !escaped;
+                            escaped |= used;
+                            escaped
+                        }
                         _ => used && inst.op != Opcode::Icmp,
                     };
                     if suspect {
@@ -58,10 +73,13 @@ impl LocalMemory {
                 }
             }
         }
-        Self { suspects }
+        Self {
+            suspects,
+            all: false,
+        }
     }
 
     pub fn may_be_local(&self, address: Value) -> bool {
-        self.suspects.contains(address)
+        self.all || self.suspects.contains(address)
     }
 }

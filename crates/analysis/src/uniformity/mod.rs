@@ -56,7 +56,7 @@ mod transfer;
 mod tests;
 
 use cranelift_entity::{EntitySet, SecondaryMap};
-use warpfold_ir::{Block, Function, Opcode, Terminator, Value};
+use warpfold_ir::{Block, Function, Value};
 
 pub use annotate::annotate;
 pub use bits::KnownBits;
@@ -94,6 +94,10 @@ pub struct UniformityOptions {
     /// Edges that may be walked to find what branches separate; `None` for an
     /// amount in proportion to the function. Less means coarser results.
     pub budget: Option<u64>,
+    /// Other functions of the module, or the function itself, call this one:
+    /// its parameters vary, any of its lanes may be away, and addresses may be
+    /// those of a caller's stack slots.
+    pub called: bool,
 }
 
 /// The graph's analyses that this one needs.
@@ -163,7 +167,7 @@ impl Uniformity {
             result.masks[b] = masks.known_mask(b);
             result.tails[b] = masks.tail_guard(b);
         }
-        result.find_exec_scopes(func, cfg);
+        result.find_exec_scopes(func, cfg, options.called);
         result
     }
 
@@ -282,8 +286,11 @@ impl Uniformity {
         self.state.is_coarse().is_some()
     }
 
-    fn find_exec_scopes(&mut self, func: &Function, cfg: &Cfg) {
-        let coarse = self.state.is_coarse().unwrap_or(Scope::Grid);
+    fn find_exec_scopes(&mut self, func: &Function, cfg: &Cfg, called: bool) {
+        let coarse = match called {
+            true => Scope::Lane,
+            false => self.state.is_coarse().unwrap_or(Scope::Grid),
+        };
         for &b in cfg.rpo() {
             self.live[b] = Some(coarse.max(Scope::Grid));
         }
@@ -321,13 +328,14 @@ impl Uniformity {
     }
 
     /// How far the lanes that leave in `b`, if any can, are fewer than all.
+    /// In a callee lanes may trap.
     fn leaving_scope(&self, func: &Function, b: Block) -> Option<Scope> {
         let live = self.live[b].unwrap_or(Scope::Lane);
-        let by_end = matches!(func.term(b), Terminator::Ret(_) | Terminator::Trap(_));
+        let by_end = func.term(b).is_end();
         let by_guards = func.block(b).insts.iter().filter_map(|&i| {
             let inst = func.inst(i);
             let guard = inst.guard.map_or(Scope::Lane, |g| self.scope_at(g.pred, b));
-            matches!(inst.op, Opcode::Exit | Opcode::TrapIf).then_some(guard.max(live))
+            inst.op.ends_segment().then_some(guard.max(live))
         });
         by_guards.chain(by_end.then_some(live)).max()
     }

@@ -82,7 +82,7 @@ pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOpti
         func,
         graph,
         options,
-        memory: LocalMemory::new(func),
+        memory: LocalMemory::new(func, options.called),
         state: State::default(),
         split_of: SecondaryMap::new(),
         meets: SecondaryMap::new(),
@@ -202,6 +202,12 @@ impl Solver<'_> {
                     self.set(self.func.block(b).params[k as usize], shape);
                 }
             }
+            // Nothing is known of what a callee gives.
+            Item::Inst(_, i) if self.func.inst(i).op.effects().calls => {
+                for r in self.func.inst(i).results.clone() {
+                    self.set(r, Shape::uniform(self.func.ty(r), Scope::Lane));
+                }
+            }
             Item::Inst(b, i) => {
                 if let Some(shape) = self.inst(b, i, index) {
                     // Carry and overflow flags share the operands' scope; the
@@ -242,7 +248,8 @@ impl Solver<'_> {
         }
         let mut shape = None;
         if self.func.entry() == Some(b) {
-            let varying = self.func.params.get(k as usize).is_none_or(|p| p.varying);
+            let varying =
+                self.options.called || self.func.params.get(k as usize).is_none_or(|p| p.varying);
             let scope = if varying { Scope::Lane } else { Scope::Grid };
             shape = Some(Shape::uniform(ty, scope));
         }

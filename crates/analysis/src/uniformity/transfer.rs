@@ -43,7 +43,9 @@ pub(crate) fn transfer(
         },
         // Address layout is the launch's, and one address stands for every
         // lane's own slot; poison is no lane's business.
-        Form::Poison | Form::StackAddr | Form::SharedBase => Shape::uniform(ty, Scope::Grid),
+        Form::Poison | Form::StackAddr | Form::SharedBase | Form::FuncAddr => {
+            Shape::uniform(ty, Scope::Grid)
+        }
         Form::Copy => args[0],
         Form::Int1
         | Form::Int2
@@ -83,6 +85,8 @@ pub(crate) fn transfer(
         Form::Shuffle if args[0].is_uniform() => args[0],
         Form::Shuffle => Shape::tracked(ty, args[0].base_scope(), args[0].tracked_bits()),
         Form::Store | Form::AtomicStore | Form::Sync | Form::Exit | Form::TrapIf => return None,
+        // The solver's: they may have several.
+        Form::Call | Form::CallIndirect => return None,
     })
 }
 

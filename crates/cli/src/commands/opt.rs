@@ -41,6 +41,6 @@ impl Args {
             walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
         let gap = if header.is_empty() { "" } else { "\n" };
         self.output
-            .write(&format!("{header}{gap}{}", optimized.func()))
+            .write(&format!("{header}{gap}{}", optimized.module()))
     }
 }

@@ -6,6 +6,7 @@ use cranelift_codegen::ir::entities::AnyEntity;
 use cranelift_codegen::ir::{ArgumentPurpose, InstructionData, Opcode};
 use hashbrown::HashSet;
 
+use super::callees::{callee_name, same_types};
 use super::source::refusal;
 use super::{ReadOptions, Source};
 use crate::error::ClifError;
@@ -137,7 +138,18 @@ impl Check<'_> {
                 let ty = dfg.value_type(dfg.first_result(inst));
                 self.pointer_type("the result", ty)
             }
-            InstructionData::Call { func_ref, .. } => self.call(func_ref),
+            InstructionData::Call { func_ref, .. } => self.call(op, func_ref),
+            InstructionData::CallIndirect { .. } => {
+                let address = dfg.inst_args(inst).first();
+                address.map_or(Ok(()), |&v| {
+                    self.pointer_type("the callee", dfg.value_type(v))
+                })
+            }
+            InstructionData::FuncAddr { func_ref, .. } => {
+                let ty = dfg.value_type(dfg.first_result(inst));
+                self.pointer_type("the result", ty)?;
+                self.call(op, func_ref)
+            }
             _ => Ok(()),
         }
     }
@@ -158,36 +170,66 @@ impl Check<'_> {
         ))
     }
 
-    fn call(&mut self, func: clif::FuncRef) -> Result<(), String> {
-        let data = &self.source.func.dfg.ext_funcs[func];
-        let name = match &data.name {
-            clif::ExternalName::TestCase(name) => String::from_utf8_lossy(name.raw()).into_owned(),
-            other => {
-                let params = Some(&self.source.func.params);
-                return Err(format!(
-                    "`call` of {}: only intrinsics are called so far, and none has such a name",
-                    other.display(params)
-                ));
+    /// A callee of `op`, which calls it or takes its address.
+    fn call(&mut self, op: Opcode, callee: clif::FuncRef) -> Result<(), String> {
+        let func = self.source.func;
+        let data = &func.dfg.ext_funcs[callee];
+        let signature = &func.dfg.signatures[data.signature];
+        let shown = match &data.name {
+            clif::ExternalName::TestCase(name) => {
+                format!("%{}", String::from_utf8_lossy(name.raw()))
             }
+            other => other.display(Some(&func.params)).to_string(),
         };
-        let Some(intrinsic) = Intrinsic::find(&name) else {
-            let names: Vec<_> = near(&name).iter().map(|n| format!("%{n}")).collect();
-            let hint = match names.as_slice() {
-                [] => "only intrinsics are called so far, and it is none".to_string(),
-                [one] => format!("there is no such intrinsic; did you mean {one}?"),
-                more => format!("there is no such intrinsic; near are {}", more.join(", ")),
-            };
-            return Err(format!("`call` of %{name}: {hint}"));
-        };
-        let signature = &self.source.func.dfg.signatures[data.signature];
-        if intrinsic.accepts(signature, self.pointer) || !self.reported.insert(func) {
-            return Ok(());
+        let own = callee_name(func, callee).and_then(|name| self.source.known.get(&name));
+        let intrinsic = shown.strip_prefix('%').and_then(Intrinsic::find);
+        match (intrinsic, own) {
+            (Some(_), Some(_)) => Err(format!(
+                "`{op}` of {shown}: an intrinsic has that name too; call the function otherwise"
+            )),
+            (Some(_), None) if op != Opcode::Call => {
+                Err(format!("`{op}` of {shown}: an intrinsic is only called"))
+            }
+            (Some(intrinsic), None) => {
+                if intrinsic.accepts(signature, self.pointer) || !self.reported.insert(callee) {
+                    return Ok(());
+                }
+                Err(format!(
+                    "{shown} is declared as {}; its signature is {}",
+                    types_of(signature),
+                    intrinsic.signature(self.pointer)
+                ))
+            }
+            (None, Some(own)) => {
+                if same_types(signature, own) || !self.reported.insert(callee) {
+                    return Ok(());
+                }
+                Err(format!(
+                    "{shown} is declared as {}; its signature is {}",
+                    types_of(signature),
+                    types_of(own)
+                ))
+            }
+            (None, None) => {
+                let names: Vec<_> = match shown.strip_prefix('%') {
+                    Some(name) if op == Opcode::Call => {
+                        near(name).iter().map(|n| format!("%{n}")).collect()
+                    }
+                    _ => Vec::new(),
+                };
+                let hint = match names.as_slice() {
+                    [] => "the file has no such function".to_string(),
+                    [one] => {
+                        format!("the file has no such function; did you mean the intrinsic {one}?")
+                    }
+                    more => format!(
+                        "the file has no such function; near are the intrinsics {}",
+                        more.join(", ")
+                    ),
+                };
+                Err(format!("`{op}` of {shown}: {hint}"))
+            }
         }
-        Err(format!(
-            "%{name} is declared as {}; its signature is {}",
-            types_of(signature),
-            intrinsic.signature(self.pointer)
-        ))
     }
 }
 

@@ -244,7 +244,11 @@ impl Lowering<'_> {
                 self.emit(Opcode::Fence, Type::I32, &[], Imm::None);
                 Ok(())
             }
-            (clif::Opcode::Call, _) => self.intrinsic(inst),
+            (clif::Opcode::Call, _) if truth::intrinsic(self.source.func, inst).is_some() => {
+                self.intrinsic(inst)
+            }
+            (clif::Opcode::Call | clif::Opcode::CallIndirect, _) => self.call_function(inst),
+            (_, InstructionData::FuncAddr { func_ref, .. }) => self.func_addr(inst, func_ref),
             _ => self.wide(inst, op),
         }
     }

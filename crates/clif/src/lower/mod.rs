@@ -20,6 +20,7 @@
 //! is left to the clean-up, except that integer forms of truth values and 0/1
 //! constants that nothing uses are not left standing.
 
+mod callees;
 mod check;
 mod inst;
 mod slots;
@@ -44,6 +45,7 @@ use target_lexicon::{PointerWidth, Triple};
 use warpfold_ir::{Function, Origin};
 
 use crate::error::ClifError;
+pub(crate) use callees::Known;
 pub(crate) use source::Lines;
 use source::{NoText, Source};
 use values::Lowering;
@@ -117,21 +119,46 @@ pub struct Lowered {
     pub line: u32,
 }
 
-/// Verifies and lowers a function that was built in memory. Origins have line
-/// 0 and CLIF's instruction numbers.
+/// Verifies and lowers a function that was built in memory and calls nobody but
+/// itself and intrinsics. Origins have line 0 and CLIF's instruction numbers.
 ///
 /// # Errors
 /// What Cranelift's verifier finds, else every place that is not supported.
 pub fn lower(func: &clif::Function, opts: &ReadOptions) -> Result<Lowered, Vec<ClifError>> {
-    lower_at(func, opts, &NoText)
+    lower_at(func, opts, &NoText, &Known::new([func]))
+}
+
+/// The same of functions that call each other; the results are in their order.
+/// Their names, as far as letters, digits and `_` go, must be distinct.
+///
+/// # Errors
+/// Those of all functions.
+pub fn lower_all(
+    functions: &[&clif::Function],
+    opts: &ReadOptions,
+) -> Result<Vec<Lowered>, Vec<ClifError>> {
+    let known = Known::new(functions.iter().copied());
+    let mut all = Vec::new();
+    let mut errors = Vec::new();
+    for func in functions {
+        match lower_at(func, opts, &NoText, &known) {
+            Ok(lowered) => all.push(lowered),
+            Err(more) => errors.extend(more),
+        }
+    }
+    match errors.is_empty() {
+        true => Ok(all),
+        false => Err(errors),
+    }
 }
 
 pub(crate) fn lower_at(
     func: &clif::Function,
     opts: &ReadOptions,
     lines: &dyn Lines,
+    known: &Known,
 ) -> Result<Lowered, Vec<ClifError>> {
-    let source = Source::new(func, lines);
+    let source = Source::new(func, lines, known);
     let pointer = opts
         .pointer()
         .map_err(|message| vec![source.error(AnyEntity::Function, None, message)])?;

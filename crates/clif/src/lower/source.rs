@@ -7,7 +7,7 @@ use cranelift_codegen::ir::entities::AnyEntity;
 use cranelift_codegen::verifier::VerifierError;
 use warpfold_ir::Origin;
 
-use super::SourceBranch;
+use super::{Known, SourceBranch};
 use crate::error::ClifError;
 use crate::kind::ErrorKind;
 use crate::opmap::{Rule, rule};
@@ -35,14 +35,17 @@ impl Lines for NoText {
 /// The function being read, for messages and origins.
 pub(super) struct Source<'a> {
     pub func: &'a clif::Function,
+    /// Who can be called.
+    pub known: &'a Known,
     lines: &'a dyn Lines,
     pub name: String,
 }
 
 impl<'a> Source<'a> {
-    pub fn new(func: &'a clif::Function, lines: &'a dyn Lines) -> Self {
+    pub fn new(func: &'a clif::Function, lines: &'a dyn Lines, known: &'a Known) -> Self {
         Self {
             func,
+            known,
             lines,
             name: name_of(&func.name),
         }
@@ -188,12 +191,16 @@ fn without_comment(text: &str) -> &str {
     text[..end].trim_end()
 }
 
-/// The function's name as an IR name: letters, digits and `_`.
-fn name_of(name: &clif::UserFuncName) -> String {
-    let text = match name {
+/// The function's name as an IR name.
+pub(super) fn name_of(name: &clif::UserFuncName) -> String {
+    ir_name(&match name {
         clif::UserFuncName::User(user) => user.to_string(),
         clif::UserFuncName::Testcase(name) => String::from_utf8_lossy(name.raw()).into_owned(),
-    };
+    })
+}
+
+/// A name as an IR name: letters, digits and `_`.
+pub(super) fn ir_name(text: &str) -> String {
     let name: String = text
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })

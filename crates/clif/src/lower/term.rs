@@ -44,6 +44,14 @@ impl Lowering<'_> {
                 opcode: clif::Opcode::Trap,
                 code,
             } => Terminator::Trap(trap_code(code)),
+            InstructionData::Call {
+                opcode: clif::Opcode::ReturnCall,
+                ..
+            }
+            | InstructionData::CallIndirect {
+                opcode: clif::Opcode::ReturnCallIndirect,
+                ..
+            } => self.tail_call(inst)?,
             _ => return Ok(false),
         };
         self.out.set_term(self.block, term, self.origin);

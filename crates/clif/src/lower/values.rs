@@ -13,6 +13,7 @@ use warpfold_ir::{
     Value,
 };
 
+use super::callees::Declared;
 use super::slots;
 use super::source::Source;
 use super::truth::Truths;
@@ -40,6 +41,7 @@ pub(super) struct Lowering<'a> {
     /// The other forms, made on demand; good for the current block.
     local: HashMap<(clif::Value, Form), Value>,
     constants: HashMap<(Type, u128), Value>,
+    pub(super) declared: Declared,
     /// Instructions to remove again if nothing uses them.
     pub optional: Vec<Value>,
     at: clif::Block,
@@ -61,6 +63,7 @@ impl<'a> Lowering<'a> {
             preds: SecondaryMap::new(),
             local: HashMap::new(),
             constants: HashMap::new(),
+            declared: Declared::default(),
             optional: Vec::new(),
             at: entry,
             block: Block::new(entry.index()),

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::codes::{FloatCC, IntCC, MemFlags, TrapCode};
-use crate::entities::{Origin, Slot, Value};
+use crate::entities::{FuncRef, Origin, SigRef, Slot, Value};
 use crate::opcode::{CostClass, Opcode, ResultType};
 use crate::types::Type;
 
@@ -45,6 +45,10 @@ pub enum Imm {
     },
     /// A trap code.
     Trap(TrapCode),
+    /// A declared function.
+    Func(FuncRef),
+    /// A declared signature.
+    Sig(SigRef),
 }
 
 /// An instruction.
@@ -61,7 +65,7 @@ pub struct InstData {
     pub imm: Imm,
     /// Guard, if any.
     pub guard: Option<Guard>,
-    /// Results: one or none.
+    /// Results: one or none; of a call, the callee's.
     pub results: SmallVec<[Value; 1]>,
     /// Where it came from.
     pub origin: Origin,
@@ -96,7 +100,8 @@ impl InstData {
         self
     }
 
-    /// The type of its result, if it has one.
+    /// The type of its result, if it has one. A call's results are its
+    /// callee's: see [`Function::result_types`](crate::Function::result_types).
     pub fn result_type(&self) -> Option<Type> {
         match self.op.shape().result() {
             ResultType::None => None,

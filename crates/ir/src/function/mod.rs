@@ -5,6 +5,7 @@
 //! value's definition names it back; block arguments pair with parameters by
 //! position. What no edit can promise (dominance, types) the verifier checks.
 
+mod callee;
 mod inst;
 mod terminator;
 
@@ -14,9 +15,10 @@ use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
 use crate::codes::TrapCode;
-use crate::entities::{Block, Inst, Origin, Slot, Value};
+use crate::entities::{Block, FuncRef, Inst, Origin, SigRef, Slot, Value};
 use crate::opcode::Opcode;
 use crate::types::Type;
+pub use callee::{CallTarget, Callee, Signature, TailCall};
 pub use inst::{Guard, Imm, InstData};
 pub use terminator::{BlockCall, BranchMark, Terminator};
 
@@ -31,6 +33,11 @@ impl Module {
     /// The function called `name` (without the `%`).
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|f| f.name == name)
+    }
+
+    /// The position of the function called `name` (without the `%`).
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|f| f.name == name)
     }
 }
 
@@ -64,6 +71,10 @@ pub struct Function {
     pub results: Vec<Type>,
     /// Local memory.
     pub slots: PrimaryMap<Slot, SlotData>,
+    /// Signatures for indirect calls.
+    pub signatures: PrimaryMap<SigRef, Signature>,
+    /// Functions that it calls or takes the address of.
+    pub callees: PrimaryMap<FuncRef, Callee>,
     /// Blocks in layout order; the first is the entry. Layout order ranks a
     /// function's ends and so decides where lanes join.
     pub layout: Vec<Block>,
@@ -120,10 +131,53 @@ impl Function {
             params: Vec::new(),
             results: Vec::new(),
             slots: PrimaryMap::new(),
+            signatures: PrimaryMap::new(),
+            callees: PrimaryMap::new(),
             layout: Vec::new(),
             blocks: PrimaryMap::new(),
             insts: PrimaryMap::new(),
             values: PrimaryMap::new(),
+        }
+    }
+
+    /// What it takes and gives.
+    pub fn signature(&self) -> Signature {
+        Signature {
+            params: self.params.iter().map(|p| p.ty).collect(),
+            results: self.results.clone(),
+        }
+    }
+
+    /// The signature that an instruction or terminator with this target calls
+    /// by; `None` if it is not declared.
+    pub fn signature_of(&self, target: CallTarget) -> Option<&Signature> {
+        match target {
+            CallTarget::Direct(func) => self.callees.get(func).map(|c| &c.signature),
+            CallTarget::Indirect { sig, .. } => self.signatures.get(sig),
+        }
+    }
+
+    /// Whom a call calls, and its arguments; `None` of any other instruction.
+    pub fn call<'a>(&self, data: &'a InstData) -> Option<(CallTarget, &'a [Value])> {
+        match (data.op, data.imm, data.args.as_slice()) {
+            (Opcode::Call, Imm::Func(func), args) => Some((CallTarget::Direct(func), args)),
+            (Opcode::CallIndirect, Imm::Sig(sig), &[address, ref args @ ..]) => {
+                Some((CallTarget::Indirect { sig, address }, args))
+            }
+            _ => None,
+        }
+    }
+
+    /// The types of an instruction's results; of a call whose callee is not
+    /// declared, none.
+    pub fn result_types(&self, data: &InstData) -> SmallVec<[Type; 2]> {
+        match (data.op.effects().calls, self.call(data)) {
+            (false, _) => data.result_type().into_iter().collect(),
+            (true, Some((target, _))) => match self.signature_of(target) {
+                Some(signature) => SmallVec::from_slice(&signature.results),
+                None => SmallVec::new(),
+            },
+            (true, None) => SmallVec::new(),
         }
     }
 
@@ -297,11 +351,9 @@ impl Function {
     pub fn make_inst(&mut self, mut data: InstData) -> Inst {
         let inst = self.insts.next_key();
         data.results.clear();
-        if let Some(ty) = data.result_type() {
-            data.results.push(self.values.push(ValueData {
-                ty,
-                def: ValueDef::Result(inst, 0),
-            }));
+        for (i, ty) in self.result_types(&data).into_iter().enumerate() {
+            let def = ValueDef::Result(inst, i as u32);
+            data.results.push(self.values.push(ValueData { ty, def }));
         }
         self.insts.push(data)
     }

@@ -2,6 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::callee::TailCall;
 use crate::codes::TrapCode;
 use crate::entities::{Block, Value};
 use crate::opcode::CostClass;
@@ -72,6 +73,8 @@ pub enum Terminator {
     Ret(SmallVec<[Value; 2]>),
     /// The lanes trap.
     Trap(TrapCode),
+    /// The lanes return what a callee gives them.
+    TailCall(TailCall),
 }
 
 impl Terminator {
@@ -104,7 +107,7 @@ impl Terminator {
                 then, otherwise, ..
             } => smallvec![then, otherwise],
             Self::Switch { table, default, .. } => table.iter().chain([default]).collect(),
-            Self::Ret(_) | Self::Trap(_) => smallvec![],
+            Self::Ret(_) | Self::Trap(_) | Self::TailCall(_) => smallvec![],
         }
     }
 
@@ -116,7 +119,7 @@ impl Terminator {
                 then, otherwise, ..
             } => smallvec![then, otherwise],
             Self::Switch { table, default, .. } => table.iter_mut().chain([default]).collect(),
-            Self::Ret(_) | Self::Trap(_) => smallvec![],
+            Self::Ret(_) | Self::Trap(_) | Self::TailCall(_) => smallvec![],
         }
     }
 
@@ -150,16 +153,22 @@ impl Terminator {
         self.condition().is_some()
     }
 
+    /// Whether lanes leave the function here: `ret`, `trap`, a tail call.
+    pub fn is_end(&self) -> bool {
+        matches!(self, Self::Ret(_) | Self::Trap(_) | Self::TailCall(_))
+    }
+
     /// What an issue of it costs.
     pub fn cost_class(&self) -> CostClass {
         match self {
             Self::Jump(_) => CostClass::Jump,
             Self::Br { .. } | Self::Switch { .. } => CostClass::Branch,
             Self::Ret(_) | Self::Trap(_) => CostClass::Ctl,
+            Self::TailCall(_) => CostClass::Call,
         }
     }
 
-    /// Condition, block arguments and returned values.
+    /// Condition, block arguments, returned values and what a tail call uses.
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         let returned: &[Value] = match self {
             Self::Ret(values) => values,
@@ -173,6 +182,10 @@ impl Terminator {
                     .flat_map(|t| t.args.iter().copied()),
             )
             .chain(returned.iter().copied())
+            .chain(match self {
+                Self::TailCall(call) => call.uses().collect(),
+                _ => SmallVec::<[Value; 4]>::new(),
+            })
     }
 
     /// Replaces every used value by `f` of it.
@@ -181,6 +194,7 @@ impl Terminator {
             Self::Br { cond, .. } => *cond = f(*cond),
             Self::Switch { index, .. } => *index = f(*index),
             Self::Ret(values) => values.iter_mut().for_each(|v| *v = f(*v)),
+            Self::TailCall(call) => call.map_uses(&mut f),
             _ => {}
         }
         for target in self.targets_mut() {

@@ -48,6 +48,8 @@ named_enum! {
         Ctl = "ctl",
         /// Block barriers.
         Bar = "bar",
+        /// Calls, those in tail position too.
+        Call = "call",
     }
 }
 
@@ -64,7 +66,7 @@ named_enum! {
         Atomic = "atomic",
         /// Votes, ballots, shuffles.
         Cross = "cross",
-        /// Terminators and guarded exits and traps.
+        /// Terminators, guarded exits and traps, calls.
         Ctl = "ctl",
         /// Block barriers.
         Bar = "bar",
@@ -90,7 +92,7 @@ impl CostClass {
             Self::Load | Self::Store => CounterClass::Mem,
             Self::Atomic => CounterClass::Atomic,
             Self::Cross => CounterClass::Cross,
-            Self::Branch | Self::Jump | Self::Ctl => CounterClass::Ctl,
+            Self::Branch | Self::Jump | Self::Ctl | Self::Call => CounterClass::Ctl,
             Self::Bar => CounterClass::Bar,
         })
     }

@@ -94,14 +94,22 @@ impl Opcode {
     }
 
     /// Whether it may carry a guard. Constants never execute, and what
-    /// synchronises must be reached by all.
+    /// synchronises must be reached by all; a call's lanes are those that come
+    /// to it.
     pub const fn may_be_guarded(self) -> bool {
-        !matches!(self.info().class, CostClass::Const) && !self.effects().syncs
+        let effects = self.effects();
+        !matches!(self.info().class, CostClass::Const) && !effects.syncs && !effects.calls
     }
 
     /// Whether its guard is part of what it is (`exit if`, `trap if`).
     pub const fn must_be_guarded(self) -> bool {
         self.effects().retires
+    }
+
+    /// Whether a block's segment ends behind it: lanes may have left, and what
+    /// follows is counted anew.
+    pub const fn ends_segment(self) -> bool {
+        self.effects().retires || self.effects().calls
     }
 
     /// Looks a mnemonic up.

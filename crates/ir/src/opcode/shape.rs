@@ -101,6 +101,10 @@ pub enum ImmKind {
     Slot,
     /// A trap code.
     Trap,
+    /// A declared function.
+    Func,
+    /// A declared signature.
+    Sig,
 }
 
 impl ImmKind {
@@ -114,6 +118,8 @@ impl ImmKind {
             Self::Mem => "memory flags and an offset",
             Self::Slot => "a stack slot",
             Self::Trap => "a trap code",
+            Self::Func => "a declared function",
+            Self::Sig => "a declared signature",
         }
     }
 }
@@ -133,6 +139,9 @@ pub struct Effects {
     pub syncs: bool,
     /// Lanes may leave the kernel here.
     pub retires: bool,
+    /// Runs a function, so operands and results beside those of the shape are
+    /// the callee's: never guarded, moved, merged or duplicated.
+    pub calls: bool,
 }
 
 impl Effects {
@@ -143,11 +152,18 @@ impl Effects {
         convergent: false,
         syncs: false,
         retires: false,
+        calls: false,
     };
 
     /// Whether the instruction does nothing but yield its result.
     pub const fn is_pure(self) -> bool {
-        !(self.traps || self.reads || self.writes || self.convergent || self.syncs || self.retires)
+        !(self.traps
+            || self.reads
+            || self.writes
+            || self.convergent
+            || self.syncs
+            || self.retires
+            || self.calls)
     }
 }
 
@@ -320,4 +336,10 @@ shapes! {
     Exit: I32 [] -> None, None, retires;
     /// Guarded trap.
     TrapIf: I32 [] -> None, Trap, traps, retires;
+    /// A function's address.
+    FuncAddr: Addr [] -> Same, Func;
+    /// A call of a declared function.
+    Call: I32 [] -> None, Func, traps, reads, writes, convergent, calls;
+    /// A call of the function at an address.
+    CallIndirect: I32 [Addr] -> None, Sig, traps, reads, writes, convergent, calls;
 }

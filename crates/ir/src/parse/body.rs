@@ -1,4 +1,4 @@
-//! What stands between the braces of a function: slots, block headers, the
+//! What stands between the braces of a function: declarations, block headers, the
 //! ends of lines, and the check that every name used is defined.
 
 use std::collections::BTreeMap;
@@ -7,8 +7,10 @@ use hashbrown::HashMap;
 
 use super::literal::unsigned;
 use super::{ParseError, Parser, Token};
-use crate::entities::{Block, Origin, Slot, Value};
-use crate::function::{BlockData, Function, InstData, SlotData, Terminator, ValueDef};
+use crate::entities::{Block, FuncRef, Origin, SigRef, Slot, Value};
+use crate::function::{
+    BlockData, Callee, Function, InstData, Signature, SlotData, Terminator, ValueDef,
+};
 use crate::types::Type;
 
 /// A function being read.
@@ -18,6 +20,9 @@ pub(super) struct Body {
     values: BTreeMap<Value, (Type, ValueDef)>,
     /// Slots by their number in the text.
     slots: HashMap<u32, Slot>,
+    /// Callees and signatures likewise.
+    callees: HashMap<u32, FuncRef>,
+    signatures: HashMap<u32, SigRef>,
     value_uses: Vec<(Value, usize)>,
     block_uses: Vec<(Block, usize)>,
     /// The block being filled and the byte its header starts at.
@@ -34,6 +39,8 @@ impl Body {
             blocks: BTreeMap::new(),
             values: BTreeMap::new(),
             slots: HashMap::new(),
+            callees: HashMap::new(),
+            signatures: HashMap::new(),
             value_uses: Vec::new(),
             block_uses: Vec::new(),
             current: None,
@@ -125,6 +132,24 @@ impl Parser<'_> {
         }
     }
 
+    /// A callee that is used; callees are declared first.
+    pub(super) fn callee_use(&mut self, body: &Body) -> Result<FuncRef, ParseError> {
+        let (n, at) = self.entity("fn", "a declared function, as in `fn0`")?;
+        match body.callees.get(&n) {
+            Some(&callee) => Ok(callee),
+            None => self.error(at, format!("fn{n} is not declared")),
+        }
+    }
+
+    /// A signature that is used; signatures are declared first.
+    pub(super) fn signature_use(&mut self, body: &Body) -> Result<SigRef, ParseError> {
+        let (n, at) = self.entity("sig", "a declared signature, as in `sig0`")?;
+        match body.signatures.get(&n) {
+            Some(&sig) => Ok(sig),
+            None => self.error(at, format!("sig{n} is not declared")),
+        }
+    }
+
     /// Defines a value.
     pub(super) fn define(
         &mut self,
@@ -160,6 +185,12 @@ impl Parser<'_> {
                 Token::Punct('}') => break,
                 Token::Word(word) if entity_number(word, "ss").is_some() => {
                     self.slot(&mut body)?;
+                }
+                Token::Word(word) if entity_number(word, "fn").is_some() => {
+                    self.callee(&mut body)?;
+                }
+                Token::Word(word) if entity_number(word, "sig").is_some() => {
+                    self.signature_line(&mut body)?;
                 }
                 Token::Word(word) if entity_number(word, "block").is_some() => {
                     self.header(&mut body)?;
@@ -210,6 +241,59 @@ impl Parser<'_> {
         }
     }
 
+    /// `fn0 = %name(i32, i64) -> i32`
+    fn callee(&mut self, body: &mut Body) -> Result<(), ParseError> {
+        let (n, at) = self.entity("fn", "a function")?;
+        if !body.func.layout.is_empty() {
+            return self.error(at, "functions are declared before the first block");
+        }
+        self.expect('=')?;
+        let Token::Name(name) = &self.token else {
+            return self.expected("a function name, as in `%helper`");
+        };
+        let name = name.clone().into_owned();
+        self.bump()?;
+        let signature = self.signature()?;
+        let callee = body.func.callees.push(Callee { name, signature });
+        match body.callees.insert(n, callee) {
+            Some(_) => self.error(at, format!("fn{n} is already declared")),
+            None => Ok(()),
+        }
+    }
+
+    /// `sig0 = (i32, i64) -> i32`
+    fn signature_line(&mut self, body: &mut Body) -> Result<(), ParseError> {
+        let (n, at) = self.entity("sig", "a signature")?;
+        if !body.func.layout.is_empty() {
+            return self.error(at, "signatures are declared before the first block");
+        }
+        self.expect('=')?;
+        let signature = self.signature()?;
+        let sig = body.func.signatures.push(signature);
+        match body.signatures.insert(n, sig) {
+            Some(_) => self.error(at, format!("sig{n} is already declared")),
+            None => Ok(()),
+        }
+    }
+
+    /// `(i32, i64) -> i32`
+    fn signature(&mut self) -> Result<Signature, ParseError> {
+        let mut signature = Signature::default();
+        self.expect('(')?;
+        self.list(')', |p| {
+            signature.params.push(p.ty()?);
+            Ok(())
+        })?;
+        if self.token == Token::Arrow {
+            self.bump()?;
+            signature.results.push(self.ty()?);
+            while self.eat(',')? {
+                signature.results.push(self.ty()?);
+            }
+        }
+        Ok(signature)
+    }
+
     /// `block1(v2: i32, v3: pred):`
     fn header(&mut self, body: &mut Body) -> Result<(), ParseError> {
         self.close(body)?;
@@ -244,7 +328,9 @@ impl Parser<'_> {
         match &body.current {
             Some((b, ..)) => self.error(
                 self.at,
-                format!("expected a terminator (jump, br, switch, ret or trap) of {b}"),
+                format!(
+                    "expected a terminator (jump, br, switch, ret, trap or return_call) of {b}"
+                ),
             ),
             None => Ok(()),
         }

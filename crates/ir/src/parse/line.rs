@@ -7,7 +7,9 @@ use super::literal::{float_bits, infinity_bits, integer_bits, nan_bits, signed, 
 use super::{ParseError, Parser, Token, clipped};
 use crate::codes::{MemFlags, TrapCode};
 use crate::entities::{Inst, Origin, Value};
-use crate::function::{BlockCall, BranchMark, Guard, Imm, InstData, Terminator, ValueDef};
+use crate::function::{
+    BlockCall, BranchMark, CallTarget, Guard, Imm, InstData, TailCall, Terminator, ValueDef,
+};
 use crate::opcode::{ImmKind, Opcode};
 use crate::types::Type;
 
@@ -53,6 +55,18 @@ impl<'a> Parser<'a> {
                 }
                 Terminator::Trap(self.trap_code()?)
             }
+            "return_call" => {
+                self.bump()?;
+                let target = CallTarget::Direct(self.callee_use(body)?);
+                self.tail_call(body, target)?
+            }
+            "return_call_indirect" => {
+                self.bump()?;
+                let sig = self.signature_use(body)?;
+                self.expect(',')?;
+                let address = self.value_use(body)?;
+                self.tail_call(body, CallTarget::Indirect { sig, address })?
+            }
             _ => return self.instruction(body, first, Vec::new()),
         };
         let origin = self.origin()?;
@@ -89,23 +103,26 @@ impl<'a> Parser<'a> {
         results: Vec<(Value, usize)>,
     ) -> Result<(), ParseError> {
         let ty = self.own_type(op, suffix, at)?;
+        let calls = op.effects().calls;
         let mut data = InstData::new(op, ty, &[], Imm::None);
-        let result_type = data.result_type();
-        let expected = usize::from(result_type.is_some());
-        if results.len() != expected {
-            let message = match expected {
-                0 => format!("`{op}` yields no result"),
-                _ => format!("`{op}` yields one result, {} are named", results.len()),
-            };
-            return self.error(results.first().map_or(at, |r| r.1), message);
+        if !calls {
+            let expected = usize::from(data.result_type().is_some());
+            self.count_results(op, expected, at, &results)?;
         }
         data.imm = self.leading_imm(body, op, ty)?;
         for i in 0..op.shape().operands().len() {
-            if i > 0 {
+            if i > 0 || calls {
                 self.expect(',')?;
             }
             let v = self.value_use(body)?;
             data.args.push(v);
+        }
+        if calls {
+            self.expect('(')?;
+            self.list(')', |p| {
+                data.args.push(p.value_use(body)?);
+                Ok(())
+            })?;
         }
         if let Imm::Mem { offset, .. } = &mut data.imm {
             *offset = self.offset()?;
@@ -118,15 +135,50 @@ impl<'a> Parser<'a> {
             data.imm = Imm::Trap(self.trap_code()?);
         }
         data.origin = self.origin()?;
-        if let Some(ty) = result_type {
-            let inst = Inst::from_u32(body.func.num_insts() as u32);
-            for (i, result) in results.into_iter().enumerate() {
-                self.define(body, result, ty, ValueDef::Result(inst, i as u32))?;
-                data.results.push(result.0);
-            }
+        let types = body.func.result_types(&data);
+        self.count_results(op, types.len(), at, &results)?;
+        let inst = Inst::from_u32(body.func.num_insts() as u32);
+        for (i, (result, ty)) in results.into_iter().zip(types).enumerate() {
+            self.define(body, result, ty, ValueDef::Result(inst, i as u32))?;
+            data.results.push(result.0);
         }
         body.push(data);
         Ok(())
+    }
+
+    /// Checks that an instruction at byte `at` names as many results as it has.
+    fn count_results(
+        &self,
+        op: Opcode,
+        expected: usize,
+        at: usize,
+        results: &[(Value, usize)],
+    ) -> Result<(), ParseError> {
+        if results.len() == expected {
+            return Ok(());
+        }
+        let message = match (expected, op.effects().calls) {
+            (0, false) => format!("`{op}` yields no result"),
+            (0, true) => format!("this `{op}` yields no result"),
+            (1, false) => format!("`{op}` yields one result, {} are named", results.len()),
+            (1, true) => format!("this `{op}` yields one result, {} are named", results.len()),
+            _ => format!(
+                "this `{op}` yields {expected} results, {} are named",
+                results.len()
+            ),
+        };
+        self.error(results.first().map_or(at, |r| r.1), message)
+    }
+
+    /// From the arguments of a tail call on.
+    fn tail_call(&mut self, body: &mut Body, target: CallTarget) -> Result<Terminator, ParseError> {
+        let mut args = SmallVec::new();
+        self.expect('(')?;
+        self.list(')', |p| {
+            args.push(p.value_use(body)?);
+            Ok(())
+        })?;
+        Ok(Terminator::TailCall(TailCall { target, args }))
     }
 
     /// The instruction's own type, from its suffix unless the opcode fixes it.
@@ -172,6 +224,8 @@ impl<'a> Parser<'a> {
                 slot: self.slot_use(body)?,
                 offset: self.offset()?,
             },
+            ImmKind::Func => Imm::Func(self.callee_use(body)?),
+            ImmKind::Sig => Imm::Sig(self.signature_use(body)?),
         })
     }
 

@@ -10,7 +10,8 @@
 //! keep their numbers, so that printing a parsed function gives the text
 //! again; numbers that are left out are taken by values and blocks outside the
 //! layout. How many may be left out is limited in proportion to the text, so
-//! that no short text asks for much memory. Slots are numbered as they come.
+//! that no short text asks for much memory. Slots, callees and
+//! signatures are numbered as they come.
 //!
 //! The parser checks form: names, operand counts, immediates that fit, every
 //! block ended. What it returns is *not* verified; types, dominance and the

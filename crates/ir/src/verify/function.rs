@@ -7,7 +7,8 @@ use cranelift_entity::SecondaryMap;
 use super::{LAST, Place, Site, Verifier};
 use crate::dominators::{Dominators, Graph};
 use crate::entities::{Block, Value};
-use crate::function::{BlockCall, Function, Terminator, ValueDef};
+use crate::function::{BlockCall, CallTarget, Function, TailCall, Terminator, ValueDef};
+use crate::opcode::Operand;
 use crate::types::Type;
 
 /// The most local memory a lane may declare, alignment included.
@@ -184,11 +185,58 @@ impl<'a> Verifier<'a> {
                 let ty = |i: usize| func.results.get(i).copied();
                 self.typed_uses(place, at, &"returned value", values, ty);
             }
+            Terminator::TailCall(ref call) => self.tail_call(place, at, call),
             Terminator::Jump(_) | Terminator::Trap(_) => {}
         }
         for target in term.targets() {
             self.target(place, at, target);
         }
+    }
+
+    fn tail_call(&mut self, place: Place, at: Site, call: &TailCall) {
+        let func = self.func;
+        match call.target {
+            CallTarget::Direct(callee) => {
+                if !func.callees.is_valid(callee) {
+                    self.report(place, format!("{callee} is not declared"));
+                }
+            }
+            CallTarget::Indirect { sig, address } => {
+                if !func.signatures.is_valid(sig) {
+                    self.report(place, format!("{sig} is not declared"));
+                }
+                if self.check_use(place, at, &"address", address)
+                    && !Operand::Addr.accepts(Type::I64, func.ty(address))
+                {
+                    let message = format!(
+                        "address: expected {}, {address} is {}",
+                        Operand::Addr.expectation(Type::I64),
+                        func.ty(address)
+                    );
+                    self.report(place, message);
+                }
+            }
+        }
+        self.arguments(place, at, call.target, &call.args);
+        if let Some(signature) = func.signature_of(call.target)
+            && signature.results != func.results
+        {
+            let own = func.signature();
+            let message = format!(
+                "the callee's results are those of {signature}, the function's those of {own}"
+            );
+            self.report(place, message);
+        }
+    }
+
+    /// The arguments of a call, by the signature of its callee.
+    pub(super) fn arguments(&mut self, place: Place, at: Site, target: CallTarget, args: &[Value]) {
+        let signature = self.func.signature_of(target);
+        if let Some(signature) = signature {
+            self.count_values(place, args.len(), signature.params.len(), "the callee");
+        }
+        let ty = |i: usize| signature.and_then(|s| s.params.get(i).copied());
+        self.typed_uses(place, at, &"argument", args, ty);
     }
 
     fn target(&mut self, place: Place, at: Site, target: &BlockCall) {

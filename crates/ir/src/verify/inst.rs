@@ -24,6 +24,28 @@ impl Verifier<'_> {
     fn operands(&mut self, place: Place, at: Site, data: &InstData) {
         let func = self.func;
         let operands = data.op.shape().operands();
+        if data.op.effects().calls {
+            if data.args.len() < operands.len() {
+                self.report(place, format!("`{}` needs an address", data.op));
+            }
+            for (i, (operand, &v)) in operands.iter().zip(&data.args).enumerate() {
+                let exists = self.check_use(place, at, &"address", v);
+                if exists && !operand.accepts(data.ty, func.ty(v)) {
+                    let message = format!(
+                        "operand {}: expected {}, {v} is {}",
+                        i + 1,
+                        operand.expectation(data.ty),
+                        func.ty(v)
+                    );
+                    self.report(place, message);
+                }
+            }
+            let Some((target, args)) = func.call(data) else {
+                return;
+            };
+            self.arguments(place, at, target, args);
+            return;
+        }
         if data.args.len() != operands.len() {
             let message = format!(
                 "`{}` takes {}, {} given",
@@ -74,6 +96,16 @@ impl Verifier<'_> {
             | (ImmKind::Fcc, Imm::Fcc(_))
             | (ImmKind::Mem, Imm::Mem { .. })
             | (ImmKind::Trap, Imm::Trap(_)) => {}
+            (ImmKind::Func, Imm::Func(callee)) => {
+                if !self.func.callees.is_valid(callee) {
+                    self.report(place, format!("{callee} is not declared"));
+                }
+            }
+            (ImmKind::Sig, Imm::Sig(sig)) => {
+                if !self.func.signatures.is_valid(sig) {
+                    self.report(place, format!("{sig} is not declared"));
+                }
+            }
             (kind, _) => {
                 let message = format!("`{}` needs {}", data.op, kind.expectation());
                 self.report(place, message);
@@ -118,8 +150,8 @@ impl Verifier<'_> {
     fn results(&mut self, inst: Inst, data: &InstData) {
         let func = self.func;
         let place = Place::Inst(inst);
-        let ty = data.result_type();
-        let expected = usize::from(ty.is_some());
+        let types = func.result_types(data);
+        let expected = types.len();
         if data.results.len() != expected {
             let message = format!(
                 "`{}` yields {}, {} named",
@@ -134,13 +166,10 @@ impl Verifier<'_> {
                 self.report(place, format!("result {v} does not exist"));
             } else if func.def(v) != ValueDef::Result(inst, k as u32) {
                 self.report(place, format!("result {v} is defined elsewhere"));
-            } else if ty.is_some_and(|ty| func.ty(v) != ty) {
-                let message = format!(
-                    "result {v} is {}, `{}` yields {}",
-                    func.ty(v),
-                    data.op,
-                    ty.unwrap_or(data.ty)
-                );
+            } else if let Some(&ty) = types.get(k)
+                && func.ty(v) != ty
+            {
+                let message = format!("result {v} is {}, `{}` yields {ty}", func.ty(v), data.op);
                 self.report(place, message);
             }
         }

@@ -22,11 +22,18 @@
 //! - slots are aligned to powers of two and fit 31 bits of local memory
 //!   together; a slot's address lies in the slot or one past its end.
 //!
-//! It does not check what depends on more than the function: poison that
+//! - calls fit the declared signatures, and a tail call's callee gives what the
+//!   function gives.
+//!
+//! Of a module [`verify_module`] checks besides that every callee is in it, with
+//! the signature declared, and that `exit` stands in kernels only.
+//!
+//! It does not check what depends on more than that: poison that
 //! escapes, barriers that diverge, memory flags that lie.
 
 mod function;
 mod inst;
+mod module;
 
 use std::fmt;
 
@@ -35,6 +42,7 @@ use cranelift_entity::SecondaryMap;
 use crate::entities::{Block, Inst, Value};
 use crate::function::{Function, ValueDef};
 use crate::print::{Line, write_function};
+pub use module::{ModuleErrors, verify_module};
 
 /// Where an error stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,14 +95,7 @@ pub struct VerifyErrors {
 pub fn verify(func: &Function) -> Result<(), VerifyErrors> {
     let mut verifier = Verifier::new(func);
     verifier.function();
-    if verifier.errors.is_empty() {
-        return Ok(());
-    }
-    let text = annotate(func, &verifier.errors);
-    Err(VerifyErrors {
-        errors: verifier.errors,
-        text,
-    })
+    verifier.finish()
 }
 
 /// The text of `func` with each error under its line, as comments.
@@ -171,6 +172,18 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
+    /// The errors with the code that they are about.
+    fn finish(self) -> Result<(), VerifyErrors> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let text = annotate(self.func, &self.errors);
+        Err(VerifyErrors {
+            errors: self.errors,
+            text,
+        })
+    }
+
     fn report(&mut self, place: Place, message: impl Into<String>) {
         self.errors.push(VerifyError {
             place,

@@ -59,6 +59,29 @@ block8:
     ret v22, v21 @10:30
 }
 
+function %calls(i64, i32 varying) -> i32, f64 {
+    ss0 = slot 4, align 4
+    sig0 = (i32, pred) -> i32, f64
+    sig1 = ()
+    fn0 = %callee(i32) -> i32, pred
+    fn1 = %\"an odd name\"()
+    fn2 = %other(i32, f64) -> i32, f64
+
+block0(v0: i64, v1: i32):
+    v2 = func_addr.i64 fn0 @1:2
+    v3, v4 = call fn0(v1) @2:3
+    call fn1()
+    v5, v6 = call_indirect sig0, v0(v3, v4) @3:4
+    call_indirect sig1, v2()
+    br v4, block1, block2
+
+block1:
+    return_call fn2(v5, v6) @4:5
+
+block2:
+    return_call_indirect sig0, v2(v5, v4)
+}
+
 function %\"a name\\twith \\\"odd\\\" letters \\u{e9}\"() {
 block0:
     ret
@@ -140,6 +163,8 @@ fn immediates(op: Opcode, ty: Type) -> Vec<Imm> {
                 offset,
             })
             .collect(),
+        ImmKind::Func => vec![Imm::Func(warpfold_ir::FuncRef::from_u32(0))],
+        ImmKind::Sig => vec![Imm::Sig(warpfold_ir::SigRef::from_u32(0))],
         ImmKind::Trap => {
             use TrapCode::*;
             [
@@ -185,6 +210,8 @@ fn operand_lists(op: Opcode, ty: Type, values: &[Value]) -> Vec<Vec<Value>> {
 pub fn every_form_of(op: Opcode) -> Function {
     let (mut b, values) = builder(op.mnemonic());
     b.func_mut().slots.push(SlotData { size: 16, align: 8 });
+    b.callee("helper", &[], &[Type::I32, Type::Pred]);
+    b.signature(&[], &[Type::F64]);
     let pred = value_of(&values, Type::Pred);
     let mut number = 0;
     for ty in Type::ALL.into_iter().filter(|&t| op.accepts(t)) {

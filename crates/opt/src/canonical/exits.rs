@@ -5,7 +5,8 @@
 //! branch's block, so that no jump appears and the result is never dearer. An
 //! edge to a block holding only `ret` (perhaps through blocks that only jump)
 //! counts however many predecessors that block has. A function that returns
-//! values keeps its returns.
+//! values keeps its returns, and so does one that makes calls: it may be called
+//! by whom it calls, and then lanes that return do not leave.
 //!
 //! A conversion that would move the join of another branch is not made where
 //! the function has anything that depends on which lanes execute together. By
@@ -20,7 +21,7 @@ use warpfold_ir::{
     TrapCode, Type,
 };
 
-use crate::edit::{Merger, count_edges, where_joins_stay};
+use crate::edit::{Merger, count_edges, has_calls, where_joins_stay};
 use crate::log::{ExitMade, Log};
 
 /// Runs the pass; true if anything changed.
@@ -41,13 +42,14 @@ pub fn run(func: &mut Function, joins: JoinRule, log: &mut Log) -> bool {
 /// Converts the branches of `heads`, and of blocks appended to them, of each
 /// head at most `limit`.
 fn convert_all(func: &mut Function, heads: &[Block], limit: usize) -> (Vec<ExitMade>, Merger) {
+    let returns = !has_calls(func);
     let mut edges = count_edges(func);
     let mut merged = Merger::default();
     let mut made = Vec::new();
     for &head in heads {
         // Appending may bring the next candidate into the same block.
         for _ in 0..limit {
-            let Some(found) = candidate(func, head, &edges) else {
+            let Some(found) = candidate(func, head, &edges, returns) else {
                 break;
             };
             made.push(convert(func, head, &found, &mut merged));
@@ -71,7 +73,7 @@ struct Candidate {
     trap: Option<(TrapCode, Origin)>,
 }
 
-fn candidate(func: &Function, head: Block, edges: &[u32]) -> Option<Candidate> {
+fn candidate(func: &Function, head: Block, edges: &[u32], returns: bool) -> Option<Candidate> {
     // Blocks appended earlier in this run have no terminator any more.
     let Some(Terminator::Br {
         then, otherwise, ..
@@ -88,6 +90,9 @@ fn candidate(func: &Function, head: Block, edges: &[u32]) -> Option<Candidate> {
             return None;
         }
         let trap = only_leaves(func, side.block)?;
+        if trap.is_none() && !returns {
+            return None;
+        }
         Some(Candidate {
             side: side.block,
             rest: rest.clone(),

@@ -84,7 +84,7 @@ fn equal_work(
         let mut taken: HashSet<usize> = HashSet::new();
         for &i in &func.block(b).insts {
             let data = func.inst(i);
-            if data.op.effects().retires || data.op.effects().syncs {
+            if data.op.ends_segment() || data.op.effects().syncs {
                 break;
             }
             if hoistable(data) {

@@ -64,8 +64,8 @@ fn live_values(func: &Function) -> Vec<bool> {
             incoming.entry(target.block).or_default().push(&target.args);
         }
         work.extend(term.condition());
-        if let warpfold_ir::Terminator::Ret(values) = term {
-            work.extend(values.iter().copied());
+        if term.is_end() {
+            work.extend(term.uses());
         }
     }
     while let Some(v) = work.pop() {

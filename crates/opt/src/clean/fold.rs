@@ -163,7 +163,8 @@ fn simplify(func: &Function, data: &InstData) -> Option<Simpler> {
     if let Some(p) = test_of_bint(func, data) {
         return Some(p);
     }
-    if data.args.is_empty() || !data.op.effects().is_pure() && !data.op.effects().traps {
+    let effects = data.op.effects();
+    if data.args.is_empty() || effects.calls || !effects.is_pure() && !effects.traps {
         return None;
     }
     let mut bits = [0u128; 3];

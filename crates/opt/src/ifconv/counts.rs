@@ -12,7 +12,8 @@ use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{BranchCounts, Cfg, DomTree, Joins, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, Function, Opcode, Terminator};
+use warpfold_ir::{Block, CostClass, Function, Terminator};
+use warpfold_machine::{Cost, Machine};
 
 use super::plan::Gate;
 use crate::report::CountSource;
@@ -143,6 +144,22 @@ impl Frequencies {
         }
     }
 
+    /// What the measured launch paid in functions that were called, and for
+    /// indirect calls that split.
+    pub fn callees(&self, machine: &Machine) -> Cost {
+        let counts = self.profile.callees();
+        let classes = CostClass::ALL.iter();
+        let issues: Cost = classes
+            .map(|&c| machine.issue_cost(c) * counts.classes[c.index()])
+            .sum();
+        let [proven, agree, split] = counts.branches;
+        issues
+            + machine.guard * counts.guarded
+            + machine.branch_overhead(true, false) * proven
+            + machine.branch_overhead(false, false) * agree
+            + machine.branch_overhead(false, true) * split
+    }
+
     /// Passes of a segment of a block.
     pub fn passes(&self, b: Block, segment: u32) -> u64 {
         self.profile.passes(b, segment)
@@ -189,7 +206,7 @@ impl Expectation<'_> {
                 .block(b)
                 .insts
                 .iter()
-                .filter(|&&i| matches!(self.func.inst(i).op, Opcode::Exit | Opcode::TrapIf))
+                .filter(|&&i| self.func.inst(i).op.ends_segment())
                 .count();
             for segment in 0..=last as u32 {
                 self.out

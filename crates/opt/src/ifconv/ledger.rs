@@ -156,7 +156,7 @@ impl Ledger<'_> {
             Terminator::Br { .. } => "br",
             Terminator::Switch { .. } => "switch",
             Terminator::Jump(_) => "jump",
-            Terminator::Ret(_) | Terminator::Trap(_) => "instructions",
+            Terminator::Ret(_) | Terminator::Trap(_) | Terminator::TailCall(_) => "instructions",
         };
         out(Entry {
             payer,

@@ -19,7 +19,13 @@ pub enum Blocker {
         /// The instruction.
         inst: Inst,
     },
-    /// A path inside returns values. (Without values it becomes a guarded exit,
+    /// A call inside: its lanes would no longer be those that run the callee
+    /// together.
+    Call {
+        /// The instruction.
+        inst: Inst,
+    },
+    /// A path inside returns values, or what a tail call gives. (Without values it becomes a guarded exit,
     /// except where all must be bare.)
     EarlyEnd {
         /// The block that ends there.
@@ -51,11 +57,12 @@ pub enum Blocker {
 }
 
 /// Each rule's name and meaning, in the order of [`Blocker`].
-pub const RULES: [(&str, &str); 6] = [
+pub const RULES: [(&str, &str); 7] = [
     ("sync", "A barrier, warp synchronisation or fence inside."),
+    ("call", "A call inside."),
     (
         "early end",
-        "A path inside returns values; under `--force select` any that returns or traps.",
+        "A path inside returns values, returns in a function with calls, or ends in a tail call; under `--force select` any that returns or traps.",
     ),
     ("switch", "A switch inside or at the head."),
     (
@@ -74,11 +81,12 @@ impl Blocker {
     pub const fn name(self) -> &'static str {
         let rule = match self {
             Self::Sync { .. } => 0,
-            Self::EarlyEnd { .. } => 1,
-            Self::Switch { .. } => 2,
-            Self::Shape { .. } => 3,
-            Self::Depth { .. } => 4,
-            Self::Unsafe { .. } => 5,
+            Self::Call { .. } => 1,
+            Self::EarlyEnd { .. } => 2,
+            Self::Switch { .. } => 3,
+            Self::Shape { .. } => 4,
+            Self::Depth { .. } => 5,
+            Self::Unsafe { .. } => 6,
         };
         RULES[rule].0
     }
@@ -90,6 +98,7 @@ impl Blocker {
             Self::Sync { inst } => {
                 format!("`{}` synchronises", print::inst_text(func, inst))
             }
+            Self::Call { inst } => format!("`{}` is a call", print::inst_text(func, inst)),
             Self::EarlyEnd { block } => {
                 format!("`{}` in {block} ends a path", print::term_text(func, block))
             }

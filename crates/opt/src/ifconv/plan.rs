@@ -41,6 +41,7 @@ use warpfold_ir::{
 use warpfold_machine::Machine;
 
 use super::legality::{Blocker, MAX_DEPTH};
+use crate::edit::has_calls;
 use crate::report::{Force, StraightShape};
 use crate::safety::speculation;
 
@@ -410,7 +411,7 @@ impl Planner<'_> {
             }
             let term = cx.func.term(block);
             // A return or trap still belongs to the block's last segment.
-            if !matches!(term, Terminator::Ret(_) | Terminator::Trap(_)) {
+            if !term.is_end() {
                 self.end_of_block();
             }
             match term {
@@ -429,9 +430,10 @@ impl Planner<'_> {
                     block = inner_join;
                 }
                 Terminator::Switch { .. } => return Err(Blocker::Switch { block }),
-                Terminator::Ret(values) if !values.is_empty() => {
+                Terminator::Ret(values) if !values.is_empty() || has_calls(cx.func) => {
                     return Err(Blocker::EarlyEnd { block });
                 }
+                Terminator::TailCall(_) => return Err(Blocker::EarlyEnd { block }),
                 Terminator::Ret(_) | Terminator::Trap(_) => {
                     if cx.force == Some(Force::Select) {
                         return Err(Blocker::EarlyEnd { block });
@@ -470,6 +472,9 @@ impl Planner<'_> {
         }
         if data.op.effects().syncs {
             return Err(Blocker::Sync { inst });
+        }
+        if data.op.effects().calls {
+            return Err(Blocker::Call { inst });
         }
         let safe = speculation(cx.func, data);
         if let (Some(Force::Select), Err(why)) = (cx.force, safe) {

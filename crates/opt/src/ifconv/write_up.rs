@@ -26,6 +26,10 @@ pub(super) fn report(
     });
     let mut kept = Cost::ZERO;
     book_all(ledger, &Assignment::default(), &mut |e| kept += e.cost);
+    // What callees cost is the same in every assignment.
+    let called = ledger.counts.callees(ledger.machine);
+    (total, kept) = (total + called, kept + called);
+    *predicted.entry(None).or_insert(Cost::ZERO) += called;
     let writer = Writer {
         func,
         cx,
@@ -81,6 +85,13 @@ impl Writer<'_> {
         Decision {
             origin: source.origin,
             opcode: source.opcode,
+            path: self
+                .cx
+                .log
+                .inlined
+                .iter()
+                .find(|copy| copy.origin == source.origin)
+                .map_or(Vec::new(), |copy| copy.path.clone()),
             block,
             scope: block.map(|b| self.cx.uniformity.branch_scope(b)),
             divergence: diverges.map(|b| self.cx.uniformity.branch_chain(b).to_string()),

@@ -63,7 +63,7 @@ fn walk(text: &str, syntax: Syntax) -> Result<(), Failure> {
     let launch = launch.filter(|l| l.total_threads().is_some_and(|n| n <= MOST_THREADS));
     let run = RunOptions {
         step_limit: STEPS,
-        timeline: false,
+        ..RunOptions::default()
     };
     let mut canonical = kernel
         .lowered

@@ -6,36 +6,64 @@
 //! | `verify` | for each function `%name: ok` or its errors | `errors` |
 //! | `lower` | CLIF lowered and verified | `functions`, `branches` |
 //! | `uniformity` | the kernel with the analysis's findings beside it | `blockN`, the scope of each branch |
+//! | `inline` | the kernel, cleaned up, with its callees inlined | `calls`, `copies` |
 //! | `exec` | | everything a launch of the kernel counts |
 //! | `run`, `interpret` | | none: Cranelift's `; run:` lines are the expectations |
 
 mod exec;
+mod inline;
 mod run;
 mod text;
 mod uniformity;
 
 use warpfold::analysis::JoinRule;
+use warpfold::exec::ExecOptions;
 use warpfold::ir::Function;
 use warpfold::launch::LaunchSpec;
 
 use super::{Options, TestFile};
 
 pub use exec::Exec;
+pub use inline::Inline;
 pub use run::Run;
 pub use text::{Lower, Print, Verify};
 pub use uniformity::Uniformity;
 
-/// A file's launch, and the function that it launches with its varying
-/// parameters marked.
-fn kernel(file: &TestFile) -> Result<(LaunchSpec, Function), String> {
+/// A file's launch and functions.
+struct Kernel {
+    spec: LaunchSpec,
+    functions: Vec<Function>,
+    /// The one that is launched.
+    index: usize,
+}
+
+impl Kernel {
+    /// The function that is launched.
+    fn func(&self) -> &Function {
+        &self.functions[self.index]
+    }
+
+    /// Whether a function of the file calls it.
+    fn is_called(&self) -> bool {
+        let mut callees = self.functions.iter().flat_map(|f| f.callees.values());
+        callees.any(|c| c.name == self.func().name)
+    }
+}
+
+/// A file's launch, and its functions with the varying parameters of the one
+/// that is launched marked.
+fn kernel(file: &TestFile) -> Result<Kernel, String> {
     let spec = LaunchSpec::from_source(&file.text).map_err(|e| e.to_string())?;
     let mut functions = file.functions()?;
     let index = spec
         .kernel(functions.iter().map(|f| f.name.as_str()))
         .map_err(|e| e.to_string())?;
-    let mut func = functions.swap_remove(index);
-    spec.mark_varying(&mut func);
-    Ok((spec, func))
+    spec.mark_varying(&mut functions[index]);
+    Ok(Kernel {
+        spec,
+        functions,
+        index,
+    })
 }
 
 /// The option `joins`.
@@ -47,15 +75,19 @@ fn joins(options: &Options) -> Result<JoinRule, String> {
     }
 }
 
-/// The option `steps`.
-fn steps(options: &Options) -> Result<Option<u64>, String> {
-    match options.get("steps") {
-        None => Ok(None),
-        Some(steps) => steps
+/// The options `steps` and `depth`.
+fn limits(options: &Options, how: &mut ExecOptions) -> Result<(), String> {
+    if let Some(steps) = options.get("steps") {
+        how.step_limit = steps
             .parse()
-            .map(Some)
-            .map_err(|_| format!("`steps` is a number, not `{steps}`")),
+            .map_err(|_| format!("`steps` is a number, not `{steps}`"))?;
     }
+    if let Some(depth) = options.get("depth") {
+        how.call_depth = depth
+            .parse()
+            .map_err(|_| format!("`depth` is a number, not `{depth}`"))?;
+    }
+    Ok(())
 }
 
 /// Lanes as a mask of eight digits.

@@ -209,10 +209,9 @@ impl TestFile {
     /// Where and why the code is refused.
     pub fn functions(&self) -> Result<Vec<Function>, String> {
         let functions = self.unverified()?;
-        for func in &functions {
-            ir::verify(func).map_err(|e| e.to_string())?;
-        }
-        Ok(functions)
+        let module = ir::Module { functions };
+        ir::verify_module(&module).map_err(|e| e.to_string())?;
+        Ok(module.functions)
     }
 
     /// The functions of the file as they are read; CLIF is lowered.

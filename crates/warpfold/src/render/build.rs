@@ -8,9 +8,9 @@ use warpfold_machine::Machine;
 use warpfold_opt::report::{Counts, Decision, Estimate, Priced, Report, Verdict};
 
 use super::model::{
-    BranchCountersDoc, BranchDoc, ComponentDoc, CostDoc, CountsDoc, Document, EstimateDoc, Figure,
-    LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc,
-    StraightDoc, TrapDoc, VERSION,
+    BranchCountersDoc, BranchDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc, Document,
+    EstimateDoc, Figure, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc,
+    SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
 };
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
@@ -28,7 +28,17 @@ pub fn run(outcome: &Outcome) -> Document {
     let (grid, block) = outcome.shape();
     let per_block = block.iter().map(|&n| u64::from(n)).product();
     let version = |name, func, run: Option<&exec::Outcome>| {
-        run.map(|run| version(name, func, run, &optimized.settings().machine, per_block))
+        let lowered = optimized.lowered();
+        let functions = (lowered.linked(func), lowered.kernel());
+        run.map(|run| {
+            version(
+                name,
+                &functions,
+                run,
+                &optimized.settings().machine,
+                per_block,
+            )
+        })
     };
     Document {
         launch: Some(LaunchDoc {
@@ -75,7 +85,8 @@ pub fn executed(
     machine: &Machine,
 ) -> Document {
     let per_block = block.iter().map(|&n| u64::from(n)).product();
-    let doc = version("exec", func, run, machine, per_block);
+    let functions = (lowered.linked(func), lowered.kernel());
+    let doc = version("exec", &functions, run, machine, per_block);
     Document {
         machine: Some(machine_doc(machine)),
         launch: Some(LaunchDoc {
@@ -184,6 +195,14 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
     let mut doc = BranchDoc {
         origin: origin(d.origin),
         opcode: d.opcode,
+        calls: d
+            .path
+            .iter()
+            .map(|step| CallStepDoc {
+                function: step.callee.clone(),
+                line: (step.site.line != 0).then_some(step.site.line),
+            })
+            .collect(),
         block: d.block.map(|b| b.to_string()),
         outcome: d.outcome().to_owned(),
         reason: None,
@@ -259,9 +278,12 @@ fn estimate(e: &Estimate) -> EstimateDoc {
 }
 
 /// One version's run.
+/// Functions that ran, and the position of the kernel.
+type Linked<'a> = (Vec<&'a Function>, usize);
+
 fn version(
     name: &'static str,
-    func: &Function,
+    functions: &Linked<'_>,
     run: &exec::Outcome,
     machine: &Machine,
     per_block: u64,
@@ -272,7 +294,7 @@ fn version(
             exec::Ending::Finished => "finished".to_owned(),
             exec::Ending::Trapped => "trapped".to_owned(),
         },
-        traps: traps(func, run, per_block),
+        traps: traps(&functions.0, run, per_block),
         counters: counters(&run.counters, machine),
         branches: run
             .branches
@@ -285,7 +307,10 @@ fn version(
                 splits: b.divergent,
             })
             .collect(),
-        timeline: run.timeline.as_ref().map(|t| passes(t, per_block)),
+        timeline: run
+            .timeline
+            .as_ref()
+            .map(|t| passes(t, functions, per_block)),
     }
 }
 
@@ -304,23 +329,24 @@ fn counters(c: &exec::Counters, machine: &Machine) -> Named {
 }
 
 /// Trapped lanes, gathered by kind and place, in order of the first thread.
-fn traps(func: &Function, run: &exec::Outcome, per_block: u64) -> Vec<TrapDoc> {
+fn traps(functions: &[&Function], run: &exec::Outcome, per_block: u64) -> Vec<TrapDoc> {
     let mut all: Vec<(u64, exec::TrapRecord)> = run.traps.iter().map(|t| (t.thread, *t)).collect();
     all.sort_by_key(|&(thread, _)| thread);
-    let mut docs: Vec<((Site, String), TrapDoc)> = Vec::new();
+    let mut docs: Vec<((usize, Site, String), TrapDoc)> = Vec::new();
     for (thread, t) in all {
-        let key = (t.site, t.code.to_string());
+        let key = (t.function, t.site, t.code.to_string());
         if let Some((_, doc)) = docs.iter_mut().find(|(k, _)| *k == key) {
             doc.lanes += 1;
             continue;
         }
-        let place = match t.site {
-            Site::Inst(i) => print::inst_text(func, i),
-            Site::Term(b) => print::term_text(func, b),
+        let place = match (functions.get(t.function), t.site) {
+            (Some(func), Site::Inst(i)) => print::inst_text(func, i),
+            (Some(func), Site::Term(b)) => print::term_text(func, b),
+            (None, _) => String::new(),
         };
         let per_block = per_block.max(1);
         let doc = TrapDoc {
-            kind: key.1.clone(),
+            kind: key.2.clone(),
             line: (t.origin.line != 0).then_some(t.origin.line),
             place,
             lanes: 1,
@@ -331,7 +357,16 @@ fn traps(func: &Function, run: &exec::Outcome, per_block: u64) -> Vec<TrapDoc> {
     docs.into_iter().map(|(_, doc)| doc).collect()
 }
 
-fn passes(timeline: &exec::Timeline, per_block: u64) -> Vec<PassDoc> {
+fn passes(
+    timeline: &exec::Timeline,
+    (functions, kernel): &Linked<'_>,
+    per_block: u64,
+) -> Vec<PassDoc> {
+    // Blocks of callees carry their function's name.
+    let name = |p: &exec::Pass| match functions.get(p.function) {
+        Some(func) if p.function != *kernel => format!("%{} {}", func.name, p.block),
+        _ => p.block.to_string(),
+    };
     let warps = per_block.div_ceil(32).max(1);
     let mut issues = vec![0; timeline.passes.len()];
     for i in &timeline.issues {
@@ -346,7 +381,7 @@ fn passes(timeline: &exec::Timeline, per_block: u64) -> Vec<PassDoc> {
         .map(|(p, issues)| PassDoc {
             grid_block: p.warp / warps,
             warp: (p.warp % warps) as u32,
-            block: p.block.to_string(),
+            block: name(p),
             mask: format!("{:#010x}", p.mask),
             bits: p.mask,
             issues,

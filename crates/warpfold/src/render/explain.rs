@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use warpfold_machine::Cost;
 
-use super::model::{BranchDoc, ComponentDoc, CountsDoc, EstimateDoc};
+use super::model::{BranchDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc};
 use super::style::{Paint, Tone};
 use super::text::{WIDTH, branch_name, place, wrapped};
 
@@ -22,6 +22,10 @@ pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
         let label = format!("{label:LABEL$}");
         let _ = writeln!(out, "  {}{text}", paint.tone(Tone::Dim, label));
     };
+    if !b.calls.is_empty() {
+        let steps: Vec<String> = b.calls.iter().map(call_step).collect();
+        line("inlined", steps.join(", then "));
+    }
     if let Some(scope) = &b.scope {
         line("uniform", scope_text(scope, b.divergence.as_deref()));
     }
@@ -42,6 +46,13 @@ pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
         line("predicted", format!("{predicted} for what belongs to it"));
     }
     out
+}
+
+fn call_step(step: &CallStepDoc) -> String {
+    match step.line {
+        Some(line) => format!("%{}, called at line {line}", step.function),
+        None => format!("%{}", step.function),
+    }
 }
 
 fn scope_text(scope: &str, divergence: Option<&str>) -> String {

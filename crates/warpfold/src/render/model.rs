@@ -117,6 +117,15 @@ pub struct OriginDoc {
     pub line: Option<u32>,
 }
 
+/// A call on the way to inlined code.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+pub struct CallStepDoc {
+    /// The function called.
+    pub function: String,
+    /// The line of the call, where there is text.
+    pub line: Option<u32>,
+}
+
 /// One branch.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct BranchDoc {
@@ -124,6 +133,10 @@ pub struct BranchDoc {
     pub origin: OriginDoc,
     /// `brif` or `br_table`.
     pub opcode: &'static str,
+    /// Of a branch that came in with a callee: the calls that led to it, the
+    /// outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallStepDoc>,
     /// Its block in the canonical function.
     pub block: Option<String>,
     /// What it became: `folded`, `exit`, `trap`, `branch`, `select`,

@@ -467,7 +467,9 @@ impl Machine<'_> {
                     let index = self.get(*index, lane).expect("no poison");
                     index.min(table.len() as u128) as usize
                 }
-                Terminator::Ret(_) | Terminator::Trap(_) => unreachable!("handled above"),
+                Terminator::Ret(_) | Terminator::Trap(_) | Terminator::TailCall(_) => {
+                    unreachable!("handled above, and no calls are drawn")
+                }
             };
             let target = targets[edge];
             let args: Vec<_> = target.args.iter().map(|&a| self.get(a, lane)).collect();

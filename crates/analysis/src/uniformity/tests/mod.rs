@@ -3,7 +3,7 @@ mod dynamic;
 mod rules;
 mod table;
 
-use warpfold_ir::{Block, Function, Value, parse_module, verify};
+use warpfold_ir::{Block, Function, Opcode, Value, parse_module, verify};
 
 use super::*;
 

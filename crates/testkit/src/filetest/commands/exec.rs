@@ -1,8 +1,9 @@
 //! `test exec`: runs the launch that the file's header states.
 //!
 //! Facts, besides the counters (whose names are short forms of the
-//! executor's): `avg` and `avg_pred_on` (lanes per issue), `wee` (percent of
-//! 32 lanes), `branch_efficiency`; `blockN=PASSES@LANES`;
+//! executor's): `calls` and `call_depth`; `avg` and `avg_pred_on` (lanes per issue), `wee` (percent of
+//! 32 lanes), `branch_efficiency`; `blockN=PASSES@LANES`,
+//! and `NAME.blockN` of callees;
 //! `warpN=ISSUES/LANES`; `timeline`, each pass with its mask; `depths`, stack
 //! entries at each pass; `deepest`, the stack when it was deepest;
 //! `lanes.blockN`, lanes of successive passes; `passes.blockN`, passes by
@@ -15,14 +16,14 @@ use std::fmt::Display;
 
 use warpfold::exec::{self, Counters, ExecError, ExecOptions, Outcome};
 use warpfold::ir::print::Literal;
-use warpfold::ir::{CounterClass, Function, Type};
-use warpfold::launch::{ArgKind, LaunchSpec};
+use warpfold::ir::{Block, CostClass, CounterClass, Function, Type};
+use warpfold::launch::ArgKind;
 
-use super::mask;
+use super::{Kernel, mask};
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test exec`: runs the launch that the file's header states. Options:
-/// `joins=default|cfg`, `steps=N`.
+/// `joins=default|cfg`, `steps=N`, `depth=N`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exec;
 
@@ -32,7 +33,7 @@ impl FileTest for Exec {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "steps"]
+        &["joins", "steps", "depth"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -41,18 +42,18 @@ impl FileTest for Exec {
             ..ExecOptions::default()
         };
         how.joins = super::joins(options)?;
-        if let Some(steps) = super::steps(options)? {
-            how.step_limit = steps;
-        }
-        let (spec, func) = super::kernel(file)?;
-        let launch = spec
-            .build(&func, file.folder())
+        super::limits(options, &mut how)?;
+        let kernel = super::kernel(file)?;
+        let launch = kernel
+            .spec
+            .build(kernel.func(), file.folder())
             .map_err(|e| e.to_string())?;
-        match exec::run(&func, &launch, &how) {
+        let functions: Vec<&Function> = kernel.functions.iter().collect();
+        match exec::run_functions(&functions, kernel.index, &launch, &how) {
             Ok(outcome) if !outcome.counters.lanes_add_up() => {
                 Err("the lanes of all issues do not add up to 32 each".to_owned())
             }
-            Ok(outcome) => Ok(facts(&func, &spec, &outcome)),
+            Ok(outcome) => Ok(facts(&kernel, &outcome)),
             Err(e) => ending(e),
         }
     }
@@ -101,7 +102,8 @@ fn ending(error: ExecError) -> Result<Output, String> {
     Ok(out)
 }
 
-fn facts(func: &Function, spec: &LaunchSpec, outcome: &Outcome) -> Output {
+fn facts(kernel: &Kernel, outcome: &Outcome) -> Output {
+    let (func, spec) = (kernel.func(), &kernel.spec);
     let mut out = Output::default();
     counters(&mut out, &outcome.counters);
     if outcome.traps.is_empty() {
@@ -116,13 +118,19 @@ fn facts(func: &Function, spec: &LaunchSpec, outcome: &Outcome) -> Output {
     for b in outcome.blocks.iter().filter(|b| b.passes > 0) {
         out.fact(b.block.to_string(), format!("{}@{}", b.passes, b.lanes));
     }
+    for callee in &outcome.callees {
+        for b in callee.blocks.iter().filter(|b| b.passes > 0) {
+            let key = format!("{}.{}", callee.name, b.block);
+            out.fact(key, format!("{}@{}", b.passes, b.lanes));
+        }
+    }
     for (i, w) in outcome.warps.iter().enumerate() {
         out.fact(
             format!("warp{i}"),
             format!("{}/{}", w.issued, w.thread_inst),
         );
     }
-    passes(&mut out, outcome);
+    passes(&mut out, kernel, outcome);
     for (i, &ty) in func.results.iter().enumerate() {
         let key = match func.results.len() {
             1 => "out".to_owned(),
@@ -217,27 +225,34 @@ fn counters(out: &mut Output, c: &Counters) {
     out.fact("proven", c.branches.proven);
     out.fact("agree", c.branches.agree);
     out.fact("split", c.branches.split);
+    out.fact("calls", c.class(CostClass::Call));
+    out.fact("call_depth", c.max_call_depth);
 }
 
-fn passes(out: &mut Output, outcome: &Outcome) {
+fn passes(out: &mut Output, kernel: &Kernel, outcome: &Outcome) {
+    // Blocks of callees carry their function's name.
+    let name = |function: usize, block: Block| match kernel.functions.get(function) {
+        Some(func) if function != kernel.index => format!("{}.{block}", func.name),
+        _ => format!("{block}"),
+    };
     let Some(timeline) = &outcome.timeline else {
         return;
     };
     let passes = &timeline.passes;
     let shown = passes
         .iter()
-        .map(|p| format!("{}:{}", p.block, mask(p.mask)));
+        .map(|p| format!("{}:{}", name(p.function, p.block), mask(p.mask)));
     out.fact("timeline", list(shown));
     out.fact("depths", list(passes.iter().map(|p| p.depth)));
     let deepest = timeline
         .deepest
         .iter()
-        .map(|e| format!("{}:{}", e.pc, mask(e.mask)));
+        .map(|e| format!("{}:{}", name(e.function, e.pc), mask(e.mask)));
     out.fact("deepest", list(deepest));
     for b in outcome.blocks.iter().filter(|b| b.passes > 0) {
         let lanes: Vec<u32> = passes
             .iter()
-            .filter(|p| p.block == b.block)
+            .filter(|p| p.function == kernel.index && p.block == b.block)
             .map(|p| p.mask.count_ones())
             .collect();
         let mut by_lanes = BTreeMap::new();

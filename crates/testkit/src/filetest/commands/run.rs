@@ -29,14 +29,16 @@ mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warpfold::clif::{self, ClifError, PointerWidth, ReadOptions, Triple, Unit};
+use warpfold::clif::{self, PointerWidth, ReadOptions, Triple, Unit};
 use warpfold::exec::ExecOptions;
+use warpfold::ir::Function;
 
 use crate::filetest::{Case, FileTest, Language, Options, Output, Reason, TestFile, Verdict};
 
 use lines::Line;
 
-/// `test run`, and `test interpret`, which is the same here. Option: `steps=N`.
+/// `test run`, and `test interpret`, which is the same here. Options: `steps=N`,
+/// `depth=N`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     name: &'static str,
@@ -56,7 +58,7 @@ impl FileTest for Run {
     }
 
     fn options(&self) -> &[&str] {
-        &["steps"]
+        &["steps", "depth"]
     }
 
     /// Other tools' comments pass, unless they look like a line that is to be
@@ -75,21 +77,23 @@ impl FileTest for Run {
             return Err("only CLIF has lines to run".to_owned());
         }
         let mut how = ExecOptions::default();
-        if let Some(steps) = super::steps(options)? {
-            how.step_limit = steps;
-        }
+        super::limits(options, &mut how)?;
         let units = clif::read_each(&file.code, &read_options(&file.code))
             .map_err(|error| error.to_string())?;
         let mut lines: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
+        let mut programs: BTreeMap<usize, Result<Vec<Function>, Verdict>> = BTreeMap::new();
         for found in lines::find(&file.text, &units) {
             let unit = &units[found.unit];
-            let verdict = match (refused(unit), found.parse(unit)) {
-                (Some(verdict), _) => verdict,
-                (None, Ok(line)) => {
+            let program = programs
+                .entry(found.unit)
+                .or_insert_with(|| program(&units, found.unit));
+            let verdict = match (program, found.parse(unit)) {
+                (Err(verdict), _) => verdict.clone(),
+                (Ok(_), Ok(line)) => {
                     lines.entry(found.unit).or_default().push(line);
                     continue;
                 }
-                (None, Err(message)) => Verdict::Failed(message),
+                (Ok(_), Err(message)) => Verdict::Failed(message),
             };
             out.cases.push(Case {
                 line: found.line,
@@ -100,10 +104,38 @@ impl FileTest for Run {
             });
         }
         for (unit, lines) in lines {
-            out.cases.extend(run_all(&units[unit], &lines, &how));
+            if let Some(Ok(functions)) = programs.remove(&unit) {
+                out.cases
+                    .extend(run_all(&units[unit], functions, &lines, &how));
+            }
         }
         out.cases.sort_by_key(|case| case.line);
         Ok(out)
+    }
+}
+
+/// The function of a unit, and behind it those that its calls reach, or what
+/// becomes of its lines where one of them was not lowered.
+fn program(units: &[Unit], unit: usize) -> Result<Vec<Function>, Verdict> {
+    let mut found: Vec<&Function> = Vec::new();
+    let mut next = Some(unit);
+    while let Some(unit) = next {
+        found.push(lowered(&units[unit])?);
+        // Callees that the file does not have are the verifier's to complain of.
+        let callees = found.iter().flat_map(|f| f.callees.values());
+        let missing = callees.filter(|c| found.iter().all(|f| f.name != c.name));
+        next = missing
+            .filter_map(|c| units.iter().position(|u| named(u, &c.name)))
+            .next();
+    }
+    Ok(found.into_iter().cloned().collect())
+}
+
+/// Whether a unit's function has this name in the IR.
+fn named(unit: &Unit, name: &str) -> bool {
+    match &unit.lowered {
+        Ok(lowered) => lowered.func.name == name,
+        Err(errors) => errors.iter().any(|e| e.function == name),
     }
 }
 
@@ -124,20 +156,24 @@ fn read_options(code: &str) -> ReadOptions {
     narrow.map_or_else(ReadOptions::default, |triple| ReadOptions { triple })
 }
 
-/// What becomes of lines about a function that was not lowered.
-fn refused(unit: &Unit) -> Option<Verdict> {
-    let errors: &[ClifError] = unit.lowered.as_ref().err()?;
-    let kind = errors.iter().map(|e| e.kind).min()?;
-    if kind.is_unsupported() {
+/// A unit's function, or what becomes of lines about it.
+fn lowered(unit: &Unit) -> Result<&Function, Verdict> {
+    let errors = match &unit.lowered {
+        Ok(lowered) => return Ok(&lowered.func),
+        Err(errors) => errors,
+    };
+    let kind = errors.iter().map(|e| e.kind).min().unwrap_or_default();
+    if let Some(first) = errors.iter().find(|e| e.kind == kind)
+        && kind.is_unsupported()
+    {
         let reason = Reason {
             name: kind.name().to_owned(),
             doc: kind.doc().to_owned(),
         };
-        let first = errors.iter().find(|e| e.kind == kind)?;
-        return Some(Verdict::Skipped(reason, first.to_string()));
+        return Err(Verdict::Skipped(reason, first.to_string()));
     }
     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    Some(Verdict::Failed(lines.join("\n")))
+    Err(Verdict::Failed(lines.join("\n")))
 }
 
 /// The names of the opcodes that occur in a function, sorted.
@@ -155,11 +191,9 @@ fn opcodes(unit: &Unit) -> Arc<[String]> {
     all.into()
 }
 
-/// Runs lines about one function in every variant.
-fn run_all(unit: &Unit, lines: &[Line], how: &ExecOptions) -> Vec<Case> {
-    let Ok(lowered) = &unit.lowered else {
-        return Vec::new();
-    };
+/// Runs lines about one function in every variant; it is the first of
+/// `functions`, which holds all that it calls.
+fn run_all(unit: &Unit, functions: Vec<Function>, lines: &[Line], how: &ExecOptions) -> Vec<Case> {
     let opcodes = opcodes(unit);
     let mut cases: Vec<Case> = lines
         .iter()
@@ -172,17 +206,17 @@ fn run_all(unit: &Unit, lines: &[Line], how: &ExecOptions) -> Vec<Case> {
         })
         .collect();
     let mut first_values = vec![None; lines.len()];
-    let versions = versions::of(&lowered.func);
+    let versions = versions::of(functions);
     // The results of each version's launches.
     let mut results: Vec<[Vec<Result<(), String>>; 2]> = Vec::new();
     for (i, version) in versions.iter().enumerate() {
-        let result = match &version.func {
+        let result = match &version.program {
             // The same code runs the same way; its results hold for both.
             Ok(_) if version.same_as.is_some_and(|j| j < i) => {
                 results[version.same_as.unwrap_or(0)].clone()
             }
-            Ok(func) => [lanes::packed(lines.len()), lanes::alone(lines.len())]
-                .map(|shape| lanes::run(func, lines, shape, how, &mut first_values)),
+            Ok(program) => [lanes::packed(lines.len()), lanes::alone(lines.len())]
+                .map(|shape| lanes::run(program, lines, shape, how, &mut first_values)),
             Err(message) => {
                 let failed = vec![Err(message.clone()); lines.len()];
                 [failed.clone(), failed]

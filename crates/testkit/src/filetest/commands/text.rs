@@ -39,10 +39,14 @@ impl FileTest for Verify {
     fn run(&self, file: &TestFile, _: &Options) -> Result<Output, String> {
         let mut out = Output::default();
         let mut errors = 0;
-        for func in file.unverified()? {
-            match ir::verify(&func) {
-                Ok(()) => out.text += &format!("%{}: ok\n", func.name),
-                Err(found) => {
+        let functions = file.unverified()?;
+        let module = ir::Module { functions };
+        let all = ir::verify_module(&module).err();
+        let all = all.map_or(Vec::new(), |e| e.functions);
+        for (i, func) in module.functions.iter().enumerate() {
+            match all.iter().find(|(at, _)| *at == i) {
+                None => out.text += &format!("%{}: ok\n", func.name),
+                Some((_, found)) => {
                     errors += found.errors.len();
                     out.text += found.to_string().trim_end();
                     out.text.push('\n');
@@ -75,11 +79,10 @@ impl FileTest for Lower {
         out.fact("functions", lowered.len());
         let branches: usize = lowered.iter().map(|l| l.branches.len()).sum();
         out.fact("branches", branches);
-        let functions: Vec<ir::Function> = lowered.into_iter().map(|l| l.func).collect();
-        for func in &functions {
-            ir::verify(func).map_err(|e| e.to_string())?;
-        }
-        out.text = text_of(&functions);
+        let functions = lowered.into_iter().map(|l| l.func).collect();
+        let module = ir::Module { functions };
+        ir::verify_module(&module).map_err(|e| e.to_string())?;
+        out.text = text_of(&module.functions);
         Ok(out)
     }
 }

@@ -28,10 +28,15 @@ impl FileTest for Uniformity {
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
-        let (spec, func) = super::kernel(file)?;
-        let analysis = Analysis::new(&func, &how(&spec, options)?);
+        let kernel = super::kernel(file)?;
+        let func = kernel.func();
+        let how = UniformityOptions {
+            called: kernel.is_called(),
+            ..how(&kernel.spec, options)?
+        };
+        let analysis = Analysis::new(func, &how);
         let mut out = Output {
-            text: annotate(&func, &analysis),
+            text: annotate(func, &analysis),
             ..Output::default()
         };
         let (mut uniform, mut divergent) = (0, 0);

@@ -4,6 +4,7 @@ use warpfold::exec::{self, Arg, ExecOptions, Launch};
 use warpfold::ir::Function;
 
 use super::lines::{End, Line};
+use super::versions::Program;
 
 /// How lines are spread over a grid.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ fn clamp(n: usize) -> u32 {
 
 /// Runs all lines; for each, whether every lane that ran it did as it says.
 pub(super) fn run(
-    func: &Function,
+    program: &Program,
     lines: &[Line],
     shape: Shape,
     how: &ExecOptions,
@@ -44,10 +45,15 @@ pub(super) fn run(
     let launch = Launch::linear(shape.blocks, shape.threads);
     let threads = launch.total_threads().unwrap_or(0) as usize;
     let of = |thread: usize| thread % lines.len();
-    let args = (0..func.params.len())
+    let Some(kernel) = program.functions.get(program.kernel) else {
+        return vec![Err("there is nothing to launch".to_owned()); lines.len()];
+    };
+    let args = (0..kernel.params.len())
         .map(|i| Arg::Varying((0..threads).map(|t| lines[of(t)].args[i]).collect()))
         .collect();
-    let outcome = match exec::run(func, &launch.with_args(args), how) {
+    let functions: Vec<&Function> = program.functions.iter().collect();
+    let launch = launch.with_args(args);
+    let outcome = match exec::run_functions(&functions, program.kernel, &launch, how) {
         Ok(outcome) => outcome,
         Err(e) => return vec![Err(e.to_string()); lines.len()],
     };

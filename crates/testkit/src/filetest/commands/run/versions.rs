@@ -1,9 +1,9 @@
 //! The versions of a function that are run.
 
-use warpfold::ir::Function;
+use warpfold::ir::{Function, Module};
 use warpfold::machine::Machine;
 use warpfold::opt::report::Force;
-use warpfold::{Canonical, DEFAULT_MACHINE, Lowered, Settings};
+use warpfold::{Before, Canonical, DEFAULT_MACHINE, Lowered, Settings};
 
 /// The versions' names, each packed and alone.
 pub(super) const NAMES: [[&str; 2]; 2 + Force::ALL.len()] = [
@@ -15,59 +15,81 @@ pub(super) const NAMES: [[&str; 2]; 2 + Force::ALL.len()] = [
     ["predicate, packed", "predicate, alone"],
 ];
 
-/// A function in some version.
+/// A function in some version, with those that its calls reach.
 #[derive(Debug)]
 pub(super) struct Version {
-    /// The function, or why there is none.
-    pub func: Result<Function, String>,
+    /// The functions, or why there are none.
+    pub program: Result<Program, String>,
     /// An earlier version with the same code.
     pub same_as: Option<usize>,
 }
 
-/// All versions, in the order of [`NAMES`]. Every parameter varies from lane
-/// to lane.
-pub(super) fn of(func: &Function) -> Vec<Version> {
-    let mut func = func.clone();
-    for param in &mut func.params {
-        param.varying = true;
-    }
-    let canonical = canonical(func.clone());
-    let mut all = vec![Version {
-        func: Ok(func),
-        same_as: None,
-    }];
-    for force in [None].into_iter().chain(Force::ALL.map(Some)) {
-        let func = match &canonical {
-            Ok(canonical) => convert(canonical, force),
-            Err(message) => Err(message.clone()),
-        };
-        let same_as = all.iter().position(|v| v.func == func);
-        all.push(Version { func, same_as });
-    }
-    all
+/// Functions, of which one is launched.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Program {
+    pub functions: Vec<Function>,
+    pub kernel: usize,
 }
 
-fn canonical(func: Function) -> Result<Canonical, String> {
+impl Program {
+    /// `func`, some version of the kernel of `lowered`, with what it calls.
+    fn new(lowered: &Lowered, func: &Function) -> Self {
+        Self {
+            functions: lowered.linked(func).into_iter().cloned().collect(),
+            kernel: lowered.kernel(),
+        }
+    }
+}
+
+/// All versions of the first of `functions`, in the order of [`NAMES`]. Every
+/// parameter of it varies from lane to lane. The others are those that its
+/// calls reach; they are cleaned up where it is converted, and inlined where
+/// they can be.
+pub(super) fn of(mut functions: Vec<Function>) -> Vec<Version> {
+    let Some(kernel) = functions.first_mut() else {
+        return Vec::new();
+    };
+    for param in &mut kernel.params {
+        param.varying = true;
+    }
+    let name = kernel.name.clone();
     let options = warpfold::Options {
         verify_each: true,
         ..Default::default()
     };
-    Lowered::from_ir(func, options)
+    let lowered = Lowered::from_module(Module { functions }, &name, options);
+    let written = match &lowered {
+        Ok(lowered) => Ok(Program::new(lowered, lowered.func())),
+        Err(e) => Err(e.to_string()),
+    };
+    let canonical = lowered
         .and_then(Lowered::clean)
-        .and_then(warpfold::Before::canonicalise)
-        .map_err(|e| e.to_string())
+        .and_then(Before::canonicalise);
+    let mut all = vec![Version {
+        program: written,
+        same_as: None,
+    }];
+    for force in [None].into_iter().chain(Force::ALL.map(Some)) {
+        let program = match &canonical {
+            Ok(canonical) => convert(canonical, force),
+            Err(e) => Err(e.to_string()),
+        };
+        let same_as = all.iter().position(|v| v.program == program);
+        all.push(Version { program, same_as });
+    }
+    all
 }
 
-fn convert(canonical: &Canonical, force: Option<Force>) -> Result<Function, String> {
+fn convert(canonical: &Canonical, force: Option<Force>) -> Result<Program, String> {
     let machine = Machine::builtin(DEFAULT_MACHINE).map_err(|e| e.to_string())?;
     let settings = Settings {
         force,
         ..Settings::new(machine)
     };
-    let converted = canonical.clone().convert(&settings);
-    converted
-        .map(|optimized| optimized.func().clone())
-        .map_err(|e| e.to_string())
+    match canonical.clone().convert(&settings) {
+        Ok(optimized) => Ok(Program::new(optimized.lowered(), optimized.func())),
+        Err(e) => Err(e.to_string()),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,416 @@
+//! Calls: frames of a warp, and how its lanes come into them and out again.
+//!
+//! A call pushes a frame for the active lanes: registers, a reconvergence
+//! stack and stack slots of its own. The caller waits behind the call; what its
+//! other entries wait for does not change meanwhile. In the callee `ret` puts
+//! the results into the caller's registers, lane by lane. When the callee's
+//! stack is empty the frame goes, and the caller goes on with those lanes of
+//! the call that live.
+//!
+//! Lanes of an indirect call are grouped by callee, in the order of each
+//! group's lowest lane; the groups run one after another. A tail call is a
+//! return to the caller's caller by way of the callee: the lanes leave the
+//! frame at once, and it goes when nobody is left in it. Frames of lanes that
+//! are called from one frame at different times are stacked upon it, so a frame
+//! that stays has lanes that no frame above has: a warp has at most 32 times as
+//! many frames as the lane with the deepest calls.
+//!
+//! A lane for which there is no more room traps with `stk_ovf`.
+
+use smallvec::SmallVec;
+use warpfold_ir::{Block, TrapCode};
+
+use crate::census::Open;
+use crate::engine::Engine;
+use crate::error::ExecError;
+use crate::local::LocalMark;
+use crate::outcome::Site;
+use crate::program::{CallKind, Program};
+use crate::progress::Progress;
+use crate::registers::{LANES, On, Place, Registers, lanes_of};
+use crate::stack::Stack;
+use crate::warp::{Cursor, Warp};
+
+/// Unused frames of a function that are kept for the next call.
+const POOLED: usize = 32;
+
+/// Where a frame goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Resume {
+    /// Behind a barrier.
+    Barrier(Cursor),
+    /// Behind a call.
+    Call(Behind),
+}
+
+/// The place behind a call, and the lanes that made it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    pub block: Block,
+    /// The segment that begins there.
+    pub segment: usize,
+    pub pass: u32,
+    pub mask: u32,
+}
+
+/// Lanes to send into functions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    /// Function and lanes, the next one last.
+    groups: SmallVec<[(usize, u32); 1]>,
+    /// The call in the program.
+    call: u32,
+    /// Whether the lanes have left the frame.
+    tail: bool,
+    site: Option<Site>,
+}
+
+impl Pending {
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+}
+
+/// What a frame has beside registers and stack.
+#[derive(Clone, Debug)]
+pub(crate) struct FrameState {
+    /// The function.
+    pub function: usize,
+    /// Where results go: the frame, by its depth, and the call in its program.
+    /// `None` for those of the thread.
+    home: Option<(usize, u32)>,
+    /// Before its slots were made.
+    slots: LocalMark,
+    pub pending: Pending,
+    pub resume: Option<Resume>,
+}
+
+impl FrameState {
+    /// The frame of a kernel.
+    pub(crate) fn base(function: usize, slots: LocalMark) -> Self {
+        Self {
+            function,
+            home: None,
+            slots,
+            pending: Pending::default(),
+            resume: None,
+        }
+    }
+}
+
+/// A frame that waits for its callees.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub registers: Registers,
+    pub stack: Stack,
+    pub open: Vec<Open>,
+    pub progress: Progress,
+    pub state: FrameState,
+}
+
+impl Warp {
+    /// Makes `frame` the one that runs; returns the one that ran.
+    fn swap(&mut self, frame: Frame) -> Frame {
+        Frame {
+            registers: std::mem::replace(&mut self.registers, frame.registers),
+            stack: std::mem::replace(&mut self.stack, frame.stack),
+            open: std::mem::replace(&mut self.open, frame.open),
+            progress: std::mem::replace(&mut self.progress, frame.progress),
+            state: std::mem::replace(&mut self.state, frame.state),
+        }
+    }
+
+    /// Entries on the stacks of all frames.
+    pub(crate) fn stack_depth(&self) -> usize {
+        let below: usize = self.callers.iter().map(|f| f.stack.depth()).sum();
+        below + self.stack.depth()
+    }
+
+    /// Others may have acted: what was seen of any frame proves nothing.
+    pub(crate) fn forget_progress(&mut self) {
+        self.progress.forget();
+        for frame in &mut self.callers {
+            frame.progress.forget();
+        }
+    }
+}
+
+impl<'a> Engine<'a> {
+    /// Goes on in another function.
+    pub(crate) fn switch_to(&mut self, function: usize) {
+        if let Some(program) = self.linked.program(function) {
+            self.program = program;
+            self.tally.at = function;
+        }
+    }
+
+    /// The lanes `mask` come to call number `call`, which is op `i` or, in tail
+    /// position, the terminator of `block`. Returns those that trap because
+    /// they call nobody.
+    pub(crate) fn call(&mut self, w: &mut Warp, call: u32, mask: u32, at: CallSite) -> u32 {
+        let program = self.program;
+        let code = &program.calls[call as usize];
+        let mut groups: SmallVec<[(usize, u32); 1]> = SmallVec::new();
+        let mut lost = 0;
+        match code.target {
+            CallKind::Direct(function) => groups.push((function, mask)),
+            CallKind::Indirect { address, signature } => {
+                let mut addresses = [0; LANES];
+                for lane in lanes_of(mask) {
+                    let address = w.registers.get(address, lane) as u64;
+                    addresses[lane] = address;
+                    match self.linked.at_address(address, signature) {
+                        None => lost |= 1 << lane,
+                        Some(function) => match groups.iter_mut().find(|g| g.0 == function) {
+                            Some(group) => group.1 |= 1 << lane,
+                            None => groups.push((function, 1 << lane)),
+                        },
+                    }
+                }
+                if groups.len() > 1 {
+                    let c = &mut self.tally.counters;
+                    c.divergent_branch += 1;
+                    c.branches.split += 1;
+                    c.extra_targets += groups.len() as u64 - 1;
+                }
+                let (site, origin) = at.place(program);
+                for lane in lanes_of(lost) {
+                    let address = Some(addresses[lane]);
+                    self.trap(w, lane, site, origin, TrapCode::HeapOutOfBounds, address);
+                }
+            }
+        }
+        groups.reverse();
+        w.state.pending = Pending {
+            groups,
+            call,
+            tail: matches!(at, CallSite::Tail(_)),
+            site: Some(at.place(program).0),
+        };
+        lost
+    }
+
+    /// Sends the next group of lanes into its function.
+    pub(crate) fn dispatch(&mut self, w: &mut Warp) {
+        let Some((function, lanes)) = w.state.pending.groups.pop() else {
+            return;
+        };
+        let lanes = lanes & w.live;
+        let (Some(callee), true) = (self.linked.program(function), lanes != 0) else {
+            return;
+        };
+        let (call, tail) = (w.state.pending.call, w.state.pending.tail);
+        // Of a tail call's frame nothing is needed but its registers.
+        let replaces = tail && w.state.pending.is_empty() && w.stack.top().is_none();
+        let home = match tail {
+            true => w.state.home,
+            false => Some((w.callers.len(), call)),
+        };
+        let slots = match replaces {
+            true => w.state.slots,
+            false => w.local.mark(),
+        };
+        if replaces {
+            w.local.release(slots);
+        }
+        let bytes = callee.warp_bytes();
+        let frames = w.callers.len() as u64 + 1 + u64::from(!replaces);
+        let room = frames <= u64::from(self.options.call_depth.max(1))
+            && self.frame_bytes + bytes <= self.frame_limit;
+        let base = match room {
+            true => w
+                .local
+                .push(&callee.slots, callee.local, callee.local_align),
+            false => None,
+        };
+        let Some(base) = base else {
+            self.overflow(w, lanes);
+            return;
+        };
+        let mut frame = self.pool[function].pop().unwrap_or_else(|| Frame {
+            registers: self.template(callee),
+            stack: Stack::new(callee.entry, 0),
+            open: Vec::new(),
+            progress: Progress::new(),
+            state: FrameState::base(function, slots),
+        });
+        for &(place, offset) in &callee.slot_addresses {
+            let bits = u128::from(offset.wrapping_add(base));
+            frame.registers.splat(place, bits);
+        }
+        let program = self.program;
+        let args = program.calls[call as usize].args.clone();
+        let args = &program.call_places[args.start as usize..args.end as usize];
+        let on = On {
+            mask: lanes,
+            all: w.live & !lanes == 0,
+        };
+        for (&param, &arg) in callee.params.iter().zip(args) {
+            frame.registers.take(param, &w.registers, arg, on);
+        }
+        frame.stack.reset(callee.entry, lanes);
+        frame.open.clear();
+        frame.progress = Progress::new();
+        frame.state = FrameState {
+            home,
+            ..FrameState::base(function, slots)
+        };
+        self.frame_bytes += bytes;
+        let caller = w.swap(frame);
+        if replaces {
+            self.recycle(caller);
+        } else {
+            w.callers.push(caller);
+            let depth = w.callers.len() as u64 + 1;
+            let most = &mut self.tally.counters.max_call_depth;
+            *most = (*most).max(depth);
+        }
+        self.switch_to(function);
+        self.note_depth(w);
+    }
+
+    /// The lanes have no room for their callee's frame.
+    #[cold]
+    fn overflow(&mut self, w: &mut Warp, lanes: u32) {
+        if let Some(site) = w.state.pending.site {
+            let origin = self.program.origin(site);
+            for lane in lanes_of(lanes) {
+                self.trap(w, lane, site, origin, TrapCode::StackOverflow, None);
+            }
+        }
+        let segment = self.segment_of_call(w);
+        self.retire(w, segment, lanes);
+    }
+
+    /// The segment that a frame's lanes make their call in.
+    fn segment_of_call(&self, w: &Warp) -> usize {
+        match w.state.resume {
+            Some(Resume::Call(behind)) => behind.segment - 1,
+            // Of a tail call's lanes nobody is inside of anything.
+            _ => 0,
+        }
+    }
+
+    /// Goes back to the caller, the frame that ran having no lanes left.
+    pub(crate) fn leave_frame(&mut self, w: &mut Warp) {
+        let Some(caller) = w.callers.pop() else {
+            return;
+        };
+        w.local.release(w.state.slots);
+        let frame = w.swap(caller);
+        self.recycle(frame);
+        self.switch_to(w.state.function);
+    }
+
+    fn recycle(&mut self, frame: Frame) {
+        let function = frame.state.function;
+        if let Some(program) = self.linked.program(function) {
+            self.frame_bytes -= program.warp_bytes().min(self.frame_bytes);
+        }
+        if self.pool[function].len() < POOLED {
+            self.pool[function].push(frame);
+        }
+    }
+
+    /// Registers with the function's constants.
+    pub(crate) fn template(&self, program: &Program<'_>) -> Registers {
+        let mut template = Registers::new(&program.sizes);
+        for &(place, bits) in &program.constants {
+            template.splat(place, bits);
+        }
+        template
+    }
+
+    /// Goes on behind a call, with the lanes that have come back. `None` where
+    /// there are none.
+    pub(crate) fn go_on(
+        &mut self,
+        w: &mut Warp,
+        behind: Behind,
+    ) -> Result<Option<Cursor>, ExecError> {
+        let left = behind.mask & w.live;
+        if left == 0 {
+            return Ok(None);
+        }
+        let record = self.begin_segment(w, behind.segment, left, behind.pass)?;
+        Ok(Some(Cursor {
+            block: behind.block,
+            segment: behind.segment,
+            op: self.program.segments[behind.segment].first as usize,
+            pass: behind.pass,
+            record,
+        }))
+    }
+
+    /// The lanes `mask` return the values in these registers.
+    pub(crate) fn give_back(&mut self, w: &mut Warp, mask: u32, segment: usize, term: &[Place]) {
+        match w.state.home {
+            None => {
+                for (k, &place) in term.iter().enumerate() {
+                    for i in lanes_of(mask) {
+                        let bits = w.registers.get(place, i);
+                        self.returns.set(w.first_thread + i as u64, k, bits);
+                    }
+                }
+                // The frame of a kernel, or one in its place: nobody waits.
+                self.retire(w, segment, mask);
+            }
+            Some((depth, call)) => {
+                let frame = &mut w.callers[depth];
+                if let Some(caller) = self.linked.program(frame.state.function) {
+                    let results = caller.calls[call as usize].results.clone();
+                    let results = &caller.call_places[results.start as usize..results.end as usize];
+                    let on = On { mask, all: false };
+                    for (&result, &value) in results.iter().zip(term) {
+                        frame.registers.take(result, &w.registers, value, on);
+                    }
+                }
+                self.leave_function(w, segment, mask);
+            }
+        }
+    }
+
+    /// Lanes leave the function that runs, and stay alive.
+    pub(crate) fn leave_function(&mut self, w: &mut Warp, segment: usize, lanes: u32) {
+        w.stack.retire(lanes);
+        if w.state.function == self.linked.entry
+            && let Some(census) = &mut self.census
+        {
+            census.leave(&mut w.open, segment, lanes);
+        }
+    }
+
+    /// Lanes leave for good, in a segment of the function that runs.
+    pub(crate) fn retire(&mut self, w: &mut Warp, segment: usize, lanes: u32) {
+        w.live &= !lanes;
+        self.leave_function(w, segment, lanes);
+        for frame in &mut w.callers {
+            frame.stack.retire(lanes);
+            if frame.state.function == self.linked.entry
+                && let Some(census) = &mut self.census
+                && let Some(Resume::Call(behind)) = frame.state.resume
+            {
+                census.leave(&mut frame.open, behind.segment - 1, lanes);
+            }
+        }
+    }
+}
+
+/// Where a call stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallSite {
+    /// Op number.
+    Op(usize),
+    /// In tail position of a block.
+    Tail(Block),
+}
+
+impl CallSite {
+    fn place(self, program: &Program<'_>) -> (Site, warpfold_ir::Origin) {
+        match self {
+            Self::Op(i) => program.site(i),
+            Self::Tail(b) => program.term_site(b),
+        }
+    }
+}
