@@ -343,6 +343,10 @@ pub fn coverage_page() -> String {
          **Functions** of a file call each other, by name or by address, in any way but with\n\
          exceptions. Who is called must stand in the file, with the types that the caller declares; an\n\
          [intrinsic](intrinsics.md) is no function and has no address.\n\n\
+         **Stack slots** lie apart, so that a lane which runs off one traps. Only where a `stack_addr` is\n\
+         not of a byte in its slot, against CLIF's documentation but not its verifier, do all slots of the\n\
+         function lie in one frame, in order. For a target of 32 bits `stack_addr` and addresses may also\n\
+         have 64.\n\n\
          **Blocks** keep their numbers and their order; blocks that no path from the entry reaches are\n\
          dropped. Values are renumbered.\n\n\
          | CLIF | becomes |\n\
