@@ -31,19 +31,18 @@
 //! of [`Regions::blocks`], where lanes must still be alive. The walk keeps that
 //! order.
 
+mod merge;
+mod walk;
+
 use hashbrown::{HashMap, HashSet};
+use warpfold_analysis::Cfg;
 use warpfold_analysis::regions::Regions;
-use warpfold_analysis::{Cfg, segments};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{
-    Block, BlockCall, CostClass, Function, Guard, Inst, InstData, Opcode, Shape, Terminator, Value,
-};
+use warpfold_ir::{Block, CostClass, Function, Inst, Opcode, Value};
 use warpfold_machine::Machine;
 
-use super::legality::{Blocker, MAX_DEPTH};
-use crate::edit::has_calls;
+use super::legality::Blocker;
 use crate::report::{Force, StraightShape};
-use crate::safety::speculation;
 
 /// A value in a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -236,7 +235,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn finish(self, head: Block, join: Block, args: Vec<Val>, keeps_jump: bool) -> Plan {
+    pub(super) fn finish(self, head: Block, join: Block, args: Vec<Val>, keeps_jump: bool) -> Plan {
         // Putting the constants in front moves every other item back.
         let by = self.consts.len();
         let shift = |v: Val| match v {
@@ -285,33 +284,33 @@ impl Planner<'_> {
         }
     }
 
-    fn resolve(&self, v: Value) -> Val {
+    pub(super) fn resolve(&self, v: Value) -> Val {
         self.names.get(&v).copied().unwrap_or(Val::Old(v))
     }
 
-    fn name(&mut self, param: Value, val: Val) {
+    pub(super) fn name(&mut self, param: Value, val: Val) {
         self.names.insert(param, val);
         self.order.push(param);
     }
 
-    fn bind(&mut self, block: Block, args: &[Val]) {
+    pub(super) fn bind(&mut self, block: Block, args: &[Val]) {
         for (i, &arg) in args.iter().enumerate() {
             let param = self.cx.func.block(block).params[i];
             self.name(param, arg);
         }
     }
 
-    fn is_tainted(&self, v: Val) -> bool {
+    pub(super) fn is_tainted(&self, v: Val) -> bool {
         self.tainted.contains(&v)
     }
 
-    fn push(&mut self, what: What, owner: Block) -> Val {
+    pub(super) fn push(&mut self, what: What, owner: Block) -> Val {
         self.items.push((what, owner, self.gates.len() - 1));
         Val::Item(self.items.len() - 1)
     }
 
     /// A segment begins. Gates matter once a lane may have left.
-    fn begin(&mut self, block: Block, segment: u32) {
+    pub(super) fn begin(&mut self, block: Block, segment: u32) {
         if let [_, .., last] = self.gates.as_mut_slice() {
             match last {
                 None => *last = Some((block, segment)),
@@ -321,401 +320,16 @@ impl Planner<'_> {
     }
 
     /// What follows is behind a gate that the next segment will name.
-    fn open_gate(&mut self) {
+    pub(super) fn open_gate(&mut self) {
         if self.gates.len() == 1 || self.gates.last().is_some_and(Option::is_some) {
             self.gates.push(None);
         }
     }
 
     /// What follows stands behind a block; a gate only if one is open at all.
-    fn end_of_block(&mut self) {
+    pub(super) fn end_of_block(&mut self) {
         if self.gates.len() > 1 {
             self.open_gate();
         }
-    }
-
-    /// Plans the region at `head`, whose own lanes are `class`.
-    fn region(
-        &mut self,
-        head: Block,
-        join: Block,
-        class: Option<ClassId>,
-        depth: u32,
-    ) -> Result<Merged, Blocker> {
-        if depth > MAX_DEPTH {
-            return Err(Blocker::Depth { block: head });
-        }
-        let Terminator::Br {
-            cond,
-            then,
-            otherwise,
-            ..
-        } = self.cx.func.term(head)
-        else {
-            return Err(Blocker::Switch { block: head });
-        };
-        let cond = self.resolve(*cond);
-        // An edge to the join has nothing to emit; its place does not matter.
-        let places = self.cx.places;
-        let swap = places[otherwise.block] < places[then.block];
-        let mut calls = [(then, false), (otherwise, true)];
-        if swap {
-            calls.reverse();
-        }
-        let [first, second] = calls;
-        let first = self.side(head, first.0, join, (cond, first.1), class, depth)?;
-        let second = self.side(head, second.0, join, (cond, second.1), class, depth)?;
-        let edges = first.edges + second.edges;
-        let args = match (&first.args, &second.args) {
-            (Some(a), Some(b)) => (0..a.len())
-                .map(|i| self.merge(head, cond, [(a[i], &first), (b[i], &second)], swap))
-                .collect(),
-            (Some(args), None) | (None, Some(args)) => args.clone(),
-            (None, None) => Vec::new(),
-        };
-        Ok(Merged { args, edges })
-    }
-
-    fn side(
-        &mut self,
-        head: Block,
-        call: &BlockCall,
-        join: Block,
-        (cond, negated): (Val, bool),
-        parent: Option<ClassId>,
-        depth: u32,
-    ) -> Result<Side, Blocker> {
-        let cx = self.cx;
-        let start = self.items.len();
-        let class = self.classes.len();
-        self.classes.push(Class {
-            parent,
-            cond: Signed { val: cond, negated },
-            pred: None,
-            head,
-        });
-        let mut args: Vec<Val> = call.args.iter().map(|&a| self.resolve(a)).collect();
-        let mut block = call.block;
-        // Edges that lead to `block` from where the walk has been.
-        let mut edges = 1;
-        while block != join {
-            if cx.cfg.preds(block).len() != edges {
-                return Err(Blocker::Shape { block });
-            }
-            self.bind(block, &args);
-            for (segment, insts) in segments(cx.func, block).enumerate() {
-                self.begin(block, segment as u32);
-                for &inst in insts {
-                    self.inst(inst, class)?;
-                }
-            }
-            let term = cx.func.term(block);
-            // A return or trap still belongs to the block's last segment.
-            if !term.is_end() {
-                self.end_of_block();
-            }
-            match term {
-                Terminator::Jump(to) => {
-                    args = to.args.iter().map(|&a| self.resolve(a)).collect();
-                    block = to.block;
-                    edges = 1;
-                }
-                Terminator::Br { .. } => {
-                    let Ok(inner) = cx.regions.headed_by(block) else {
-                        return Err(Blocker::Shape { block });
-                    };
-                    let inner_join = cx.regions[inner].join;
-                    let merged = self.region(block, inner_join, Some(class), depth + 1)?;
-                    (args, edges) = (merged.args, merged.edges);
-                    block = inner_join;
-                }
-                Terminator::Switch { .. } => return Err(Blocker::Switch { block }),
-                Terminator::Ret(values) if !values.is_empty() || has_calls(cx.func) => {
-                    return Err(Blocker::EarlyEnd { block });
-                }
-                Terminator::TailCall(_) => return Err(Blocker::EarlyEnd { block }),
-                Terminator::Ret(_) | Terminator::Trap(_) => {
-                    if cx.force == Some(Force::Select) {
-                        return Err(Blocker::EarlyEnd { block });
-                    }
-                    let lanes = self.predicate(class);
-                    self.push(What::Leave(block, lanes), head);
-                    self.open_gate();
-                    return Ok(Side {
-                        args: None,
-                        edges: 0,
-                        class,
-                        range: start..self.items.len(),
-                    });
-                }
-            }
-        }
-        Ok(Side {
-            args: Some(args),
-            edges,
-            class,
-            range: start..self.items.len(),
-        })
-    }
-
-    fn inst(&mut self, inst: Inst, class: ClassId) -> Result<(), Blocker> {
-        let cx = self.cx;
-        let data = cx.func.inst(inst);
-        let owner = self.classes[class].head;
-        if data.cost_class() == CostClass::Const {
-            self.consts.push(Item {
-                what: What::Inst(inst, None),
-                owner,
-                gate: Gate::Open,
-            });
-            return Ok(());
-        }
-        if data.op.effects().syncs {
-            return Err(Blocker::Sync { inst });
-        }
-        if data.op.effects().calls {
-            return Err(Blocker::Call { inst });
-        }
-        let safe = speculation(cx.func, data);
-        if let (Some(Force::Select), Err(why)) = (cx.force, safe) {
-            return Err(Blocker::Unsafe { inst, why });
-        }
-        let guard = self.guard_for(data, class, safe.is_ok());
-        if data.op.shape() == Shape::Load && safe.is_ok() {
-            self.is_address(self.resolve(data.args[0]));
-        }
-        let poisoned = match guard {
-            // Off the side it is the `else` value, if there is one.
-            Some(g) => g.otherwise.is_none_or(|v| self.is_tainted(v)),
-            None => false,
-        } || data.args.iter().any(|&a| self.is_tainted(self.resolve(a)));
-        let at = self.items.len();
-        self.push(What::Inst(inst, guard), owner);
-        if data.op.effects().retires {
-            self.open_gate();
-        }
-        if let Some(result) = cx.func.result(inst) {
-            self.home.insert(result, (at, class));
-            if poisoned {
-                self.tainted.insert(Val::Old(result));
-            }
-        }
-        Ok(())
-    }
-
-    /// The guard that an instruction of `class` gets: its own, the predicate
-    /// of its class, both, or none.
-    fn guard_for(&mut self, data: &InstData, class: ClassId, safe: bool) -> Option<PlanGuard> {
-        let own = data.guard.map(|g: Guard| PlanGuard {
-            pred: Signed {
-                val: self.resolve(g.pred),
-                negated: g.negated,
-            },
-            otherwise: g.otherwise.map(|v| self.resolve(v)),
-        });
-        let tainted_address =
-            data.op.shape() == Shape::Load && self.is_tainted(self.resolve(data.args[0]));
-        let tainted_guard = own.is_some_and(|g| self.is_tainted(g.pred.val));
-        let bare =
-            safe && !tainted_address && !tainted_guard && self.cx.force != Some(Force::Predicate);
-        if bare {
-            return own;
-        }
-        let lanes = self.predicate(class);
-        Some(match own {
-            None => PlanGuard {
-                pred: lanes,
-                otherwise: None,
-            },
-            Some(g) => PlanGuard {
-                pred: self.both(lanes, g.pred, self.classes[class].head),
-                otherwise: g.otherwise,
-            },
-        })
-    }
-
-    /// The full predicate of a class, computed at its first use.
-    fn predicate(&mut self, class: ClassId) -> Signed {
-        if let Some(p) = self.classes[class].pred {
-            return p;
-        }
-        let (cond, head) = (self.classes[class].cond, self.classes[class].head);
-        let p = match self.classes[class].parent {
-            None => cond,
-            Some(parent) => {
-                let outer = self.predicate(parent);
-                self.both(outer, cond, head)
-            }
-        };
-        self.classes[class].pred = Some(p);
-        p
-    }
-
-    /// The conjunction of two signed predicates, in one operation.
-    fn both(&mut self, a: Signed, b: Signed, owner: Block) -> Signed {
-        let (op, x, y, negated) = match (a.negated, b.negated) {
-            (false, false) => (Opcode::And, a.val, b.val, false),
-            (false, true) => (Opcode::Andn, a.val, b.val, false),
-            (true, false) => (Opcode::Andn, b.val, a.val, false),
-            (true, true) => (Opcode::Or, a.val, b.val, true),
-        };
-        let val = self.push(What::Pred(op, x, y), owner);
-        Signed { val, negated }
-    }
-
-    /// What a parameter of the join receives, from what the two sides pass;
-    /// `swap` says that the first to be emitted is the else side.
-    fn merge(
-        &mut self,
-        head: Block,
-        cond: Val,
-        [(a, first), (b, second)]: [(Val, &Side); 2],
-        swap: bool,
-    ) -> Val {
-        if a == b || self.equal_constants(a, b) {
-            return a;
-        }
-        // The first side's values are at hand in the second; the other way
-        // round only what both sides started with.
-        let early = !self.in_items(b, second);
-        if self.use_as_else(b, second, a) {
-            return b;
-        }
-        if early && self.use_as_else(a, first, b) {
-            return a;
-        }
-        if self.guard_is_cheaper() {
-            if self.guard_bare(b, second, a) {
-                return b;
-            }
-            if early && self.guard_bare(a, first, b) {
-                return a;
-            }
-        }
-        let (then, otherwise) = if swap { (b, a) } else { (a, b) };
-        let val = self.push(What::Select(cond, then, otherwise), head);
-        if [cond, a, b].iter().any(|&v| self.is_tainted(v)) {
-            self.tainted.insert(val);
-        }
-        val
-    }
-
-    fn equal_constants(&self, a: Val, b: Val) -> bool {
-        let func = self.cx.func;
-        let (Val::Old(a), Val::Old(b)) = (a, b) else {
-            return false;
-        };
-        func.ty(a) == func.ty(b)
-            && func
-                .as_const(a)
-                .is_some_and(|x| func.as_const(b) == Some(x))
-    }
-
-    /// Whether `v` comes from an item of the side. (Constants go first.)
-    fn in_items(&self, v: Val, side: &Side) -> bool {
-        match v {
-            Val::Old(v) => self
-                .home
-                .get(&v)
-                .is_some_and(|(at, _)| side.range.contains(at)),
-            Val::Item(at) => side.range.contains(&at),
-        }
-    }
-
-    /// The item that defines `v` in the side's own class, if an `else` can
-    /// still be given to it.
-    fn definition(&self, v: Val, side: &Side) -> Option<(usize, Inst, Option<PlanGuard>)> {
-        let Val::Old(old) = v else { return None };
-        let &(at, class) = self.home.get(&old)?;
-        match self.items[at].0 {
-            What::Inst(inst, guard)
-                if class == side.class && self.cx.func.inst(inst).guard.is_none() =>
-            {
-                Some((at, inst, guard))
-            }
-            _ => None,
-        }
-    }
-
-    /// Gives a definition that is guarded anyway the value `other` off its side.
-    fn use_as_else(&mut self, v: Val, side: &Side, other: Val) -> bool {
-        let Some((at, inst, Some(guard))) = self.definition(v, side) else {
-            return false;
-        };
-        // A side's own predicate: where it does not hold, the other side runs
-        // or nothing is wanted. Its `else` may be the wanted one already.
-        let own = self.classes[side.class].pred == Some(guard.pred);
-        if !own || guard.otherwise.is_some_and(|v| v != other) {
-            return false;
-        }
-        self.items[at].0 = What::Inst(
-            inst,
-            Some(PlanGuard {
-                otherwise: Some(other),
-                ..guard
-            }),
-        );
-        true
-    }
-
-    fn guard_is_cheaper(&self) -> bool {
-        self.cx.force != Some(Force::Select)
-            && self.cx.machine.guard < self.cx.machine.issue_cost(CostClass::Select)
-    }
-
-    /// Marks everything in the plan that `v` is computed from.
-    fn is_address(&mut self, v: Val) {
-        let mut stack = vec![v];
-        while let Some(v) = stack.pop() {
-            let at = match v {
-                Val::Item(at) => at,
-                Val::Old(old) => match self.home.get(&old) {
-                    Some(&(at, _)) => at,
-                    None => continue,
-                },
-            };
-            if !self.addressing.insert(v) {
-                continue;
-            }
-            match self.items[at].0 {
-                What::Inst(inst, guard) => {
-                    let args = self.cx.func.inst(inst).args.iter();
-                    stack.extend(args.map(|&a| self.resolve(a)));
-                    stack.extend(guard.map(|g| g.pred.val));
-                    stack.extend(guard.and_then(|g| g.otherwise));
-                }
-                What::Pred(_, a, b) => stack.extend([a, b]),
-                What::Select(c, a, b) => stack.extend([c, a, b]),
-                What::Leave(..) => {}
-            }
-        }
-    }
-
-    /// Guards a bare definition by the condition of its branch, with the value
-    /// `other` elsewhere. The condition alone will do: off the branch's own
-    /// lanes a safe instruction may compute anything, unless a speculated load
-    /// needs what it computes.
-    fn guard_bare(&mut self, v: Val, side: &Side, other: Val) -> bool {
-        let Class { cond, parent, .. } = self.classes[side.class];
-        let Some((at, inst, None)) = self.definition(v, side) else {
-            return false;
-        };
-        // The other side's value is good in the other side's lanes. In a
-        // nested region there are more lanes, and what already uses the
-        // definition relies on it not being poison there.
-        if self.is_tainted(cond.val) || (parent.is_some() && self.is_tainted(other)) {
-            return false;
-        }
-        if self.addressing.contains(&v) {
-            return false;
-        }
-        self.items[at].0 = What::Inst(
-            inst,
-            Some(PlanGuard {
-                pred: cond,
-                otherwise: Some(other),
-            }),
-        );
-        true
     }
 }
