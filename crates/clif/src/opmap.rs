@@ -324,8 +324,8 @@ pub fn coverage_page() -> String {
          **Parameters** are uniform across the grid unless the launch says otherwise; extension\n\
          attributes and calling conventions mean nothing here. Addresses have the width of the target's\n\
          pointers. Alias regions and source locations are ignored.\n\n\
-         **Stack slots** of a function take at most 16 MiB together, the most local memory that\n\
-         a lane can have on a CUDA GPU.\n\n\
+         **Stack slots** of a function take at most 16 MiB together, as much local memory as the\n\
+         executor gives a lane.\n\n\
          **Memory flags** keep their meaning: `aligned` demands alignment, `big` turns the bytes round, a\n\
          trap code takes the place of `heap_oob`. `notrap` is a promise that is checked: an access that\n\
          fails traps in any case.\n\n\
