@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use warpfold_testkit::filetest::{Registry, Runner};
+use warpfold_testkit::filetest::{Counts, FileReport, Registry, Runner, test_files};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests")
@@ -38,6 +38,13 @@ fn all_files() {
     // A file of another name would be passed over in silence.
     assert_eq!(report.files, listing(&folder()));
     assert!(report.passed(), "\n{report}");
+    // Our files ask for nothing that is not supported.
+    assert_eq!(report.skipped, []);
+    assert!(report.tally.total.passed > 200, "{:?}", report.tally.total);
+    assert_eq!(report.tally.variants.len(), 12);
+    for (variant, counts) in &report.tally.variants {
+        assert!(counts.passed > 50 && counts.failed == 0, "{variant}");
+    }
 }
 
 const KERNEL: &str = "\
@@ -238,4 +245,153 @@ fn an_empty_folder_does_not_pass() {
         .unwrap();
     fs::remove_dir_all(&folder).unwrap();
     assert!(!report.passed());
+}
+
+const DIVIDE: &str = "\
+test run
+function %divide(i32, i32) -> i32 {
+block0(v0: i32, v1: i32):
+    v2 = udiv v0, v1
+    return v2
+}
+";
+
+/// What came of a file with these lines after a division.
+fn divided(lines: &str) -> FileReport {
+    let text = format!("{DIVIDE}{lines}");
+    Runner::new(Registry::builtin()).report_text("x.clif".as_ref(), &text)
+}
+
+#[test]
+fn run_lines_that_are_wrong_fail() {
+    for (line, want) in [
+        (
+            "; run: %divide(7, 2) == 4",
+            "written, packed: %divide(7, 2): expected 4, found 3",
+        ),
+        (
+            "; run: %divide(7, 2) != 3",
+            "written, packed: %divide(7, 2): expected anything but 3, found 3",
+        ),
+        (
+            "; run: %divide(7, 0) == 3",
+            "written, packed: %divide(7, 0): expected 3, found the trap int_divz",
+        ),
+        (
+            "; run: %divide(7, 0) != 3",
+            "written, packed: %divide(7, 0): expected anything but 3, found the trap int_divz",
+        ),
+        (
+            "; print: %divide(7, 0)",
+            "written, packed: %divide(7, 0): expected a return, found the trap int_divz",
+        ),
+        (
+            "; trap: %divide(7, 2) == int_divz",
+            "written, packed: %divide(7, 2): expected the trap int_divz, found 3",
+        ),
+        (
+            "; trap: %divide(7, 0) == int_ovf",
+            "written, packed: %divide(7, 0): expected the trap int_ovf, found the trap int_divz",
+        ),
+        (
+            "; trap: %divide(7, 0) == nothing",
+            "unknown trap code `nothing`",
+        ),
+        (
+            "; trap: %divide(7, 0)",
+            "expected `trap: %NAME(ARGS) == CODE`",
+        ),
+        ("; run: %divide(7) == 3", "`run: %divide(7) == 3`: "),
+        ("; run: %divide(7, 2)", "`run: %divide(7, 2)`: "),
+        ("; run", "`run`: unable to parse the run command"),
+    ] {
+        // One of several lanes: the others pass.
+        let report = divided(&format!("; run: %divide(6, 2) == 3\n{line}\n"));
+        let [failure] = report.failures.as_slice() else {
+            panic!("{line}: {:?}", report.failures);
+        };
+        assert_eq!(failure.line, 8, "{line}");
+        assert!(failure.message.starts_with(want), "{}", failure.message);
+        let total = report.tally.total;
+        assert_eq!((total.passed, total.failed, total.skipped), (1, 1, 0));
+    }
+}
+
+#[test]
+fn a_run_test_without_lines_or_with_strange_ones_fails() {
+    let message = |lines: &str| {
+        let report = divided(lines);
+        assert_eq!(report.tally.total.failed, 1, "{lines}");
+        report.failures[0].message.clone()
+    };
+    assert_eq!(message(""), "the file expects nothing of `test run`");
+    let strange = "; run: %divide(6, 2) == 3\n; rnu: %divide(6, 2) == 4\n";
+    assert!(message(strange).starts_with("unknown directive `rnu:`"));
+    // Words that look like no line are Cranelift's or anybody's.
+    let prose = "; run: %divide(6, 2) == 3\n; check: nothing\n; note: see %divide\n";
+    assert_eq!(divided(prose).failures, []);
+}
+
+#[test]
+fn what_is_printed_is_told() {
+    let report = divided("; print: %divide(100, 7)\n;; run: %divide(0, 1) == 0\n");
+    assert_eq!(report.failures, []);
+    assert_eq!(report.printed, [(7, "%divide(100, 7) -> 14".to_owned())]);
+}
+
+#[test]
+fn both_of_cranelifts_tests_run_lines_once() {
+    let text = format!("test interpret\n{DIVIDE}; run: %divide(6, 2) == 3\n");
+    let report = Runner::new(Registry::builtin()).report_text("x.clif".as_ref(), &text);
+    assert_eq!(report.failures, []);
+    assert_eq!(report.tally.total.passed, 1);
+}
+
+#[test]
+fn what_is_not_supported_is_skipped_and_the_rest_runs() {
+    let vector = "\
+function %lanes(i32x4) -> i32x4 {
+block0(v0: i32x4):
+    v1 = iadd v0, v0
+    return v1
+}
+; run: %lanes([1 2 3 4]) == [2 4 6 8]
+; run: %lanes([0 0 0 0]) == [0 0 0 0]
+";
+    let report = divided(&format!("; run: %divide(6, 2) == 3\n{vector}"));
+    assert_eq!(report.failures, []);
+    let want = Counts {
+        passed: 1,
+        failed: 0,
+        skipped: 2,
+    };
+    assert_eq!(report.tally.total, want);
+    let (reason, n) = report.tally.skipped.first_key_value().unwrap();
+    assert_eq!((reason.name.as_str(), *n), ("vector", 2));
+    let (line, message) = &report.skipped[0];
+    assert_eq!(*line, 13);
+    assert!(message.starts_with("8:1: %lanes: a parameter has type i32x4"));
+    assert_eq!(report.tally.opcodes["iadd"].skipped, 2);
+    assert_eq!(report.tally.opcodes["udiv"].passed, 1);
+
+    // What is no CLIF is no reason to skip.
+    let broken = vector.replace("iadd", "nonsense");
+    let report = divided(&broken);
+    assert_eq!(report.tally.total.failed, 2);
+}
+
+#[test]
+fn jobs_do_not_change_the_report() {
+    let files = test_files(&folder().join("run")).unwrap();
+    let runner = Runner::new(Registry::builtin());
+    let one = runner.run_files(&files, 1, &|_| {}).unwrap();
+    let seen = std::sync::Mutex::new(Vec::new());
+    let four = runner
+        .run_files(&files, 4, &|p| seen.lock().unwrap().push(p.done))
+        .unwrap();
+    assert_eq!(one, four);
+    assert_eq!(
+        seen.into_inner().unwrap(),
+        (1..=files.len()).collect::<Vec<_>>()
+    );
 }

@@ -17,7 +17,8 @@ const EDGES: &[(&str, &[&str])] = &[
         "warpfold",
         &["ir", "machine", "analysis", "opt", "exec", "clif"],
     ),
-    ("cli", &["warpfold"]),
+    // `warpfold test` is the filetest runner, which is published for others too.
+    ("cli", &["warpfold", "testkit"]),
     ("testkit", &["warpfold"]),
 ];
 

@@ -34,6 +34,8 @@ commands! {
     Uniformity => uniformity;
     /// Run the kernel as written and count
     Exec => exec;
+    /// Run test files and compare with what they expect
+    Test => test;
     /// List the machines, or print one
     Machines => machines;
 }

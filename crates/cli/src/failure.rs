@@ -10,6 +10,8 @@ use warpfold::{Diagnostic, Errors, Fault};
 pub enum Failure {
     /// What went wrong; the status follows from what is at fault.
     Errors(Errors),
+    /// Something failed, and the output has said so: status 1.
+    Said,
     /// Whoever read our output has stopped reading: status 0, nothing to say.
     PipeClosed,
 }
@@ -35,6 +37,7 @@ impl Failure {
     /// Says what went wrong on standard error; gives the exit status.
     pub fn report(self) -> ExitCode {
         let errors = match self {
+            Self::Said => return ExitCode::from(1),
             Self::PipeClosed => return ExitCode::SUCCESS,
             Self::Errors(errors) => errors,
         };

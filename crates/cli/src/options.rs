@@ -179,7 +179,7 @@ pub enum Format {
 }
 
 /// Where the result goes.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Write to this file instead of standard output

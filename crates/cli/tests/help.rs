@@ -5,7 +5,15 @@ mod support;
 
 use support::{scratch, warpfold, warpfold_on};
 
-const COMMANDS: [&str; 6] = ["run", "explain", "opt", "uniformity", "exec", "machines"];
+const COMMANDS: [&str; 7] = [
+    "run",
+    "explain",
+    "opt",
+    "uniformity",
+    "exec",
+    "test",
+    "machines",
+];
 
 #[test]
 fn each_help_ends_with_examples_and_exit_status() {
@@ -50,7 +58,10 @@ fn examples_of_the_helps_work() {
             {
                 continue;
             }
-            let line = line.replace("clamp.json", &out).replace("clamp.wf", &out);
+            let line = line
+                .replace("clamp.json", &out)
+                .replace("results.json", &out)
+                .replace("clamp.wf", &out);
             let (line, stdin) = match line.split_once(" < ") {
                 Some((line, file)) => (line, std::fs::read(support::root().join(file)).unwrap()),
                 None => (line.as_str(), Vec::new()),
@@ -75,6 +86,8 @@ fn bad_usage_has_status_2() {
         &["exec", "--syntax", "c", support::CLAMP],
         &["exec", "--format", "xml", support::CLAMP],
         &["exec", "--seed", "-1", support::CLAMP],
+        &["test"],
+        &["test", "--jobs", "0", "tests/filetests"],
     ] {
         let ran = warpfold(args);
         assert_eq!(ran.status, 2, "{args:?}");

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::kind::ErrorKind;
+
 /// One reason why a CLIF input cannot be used, with its place.
 ///
 /// Printed as `line:column: %function: message`; parts that are unknown are
@@ -17,6 +19,8 @@ pub struct ClifError {
     pub column: u32,
     /// The function the error is in, without the `%`; empty outside of any.
     pub function: String,
+    /// What the error is about.
+    pub kind: ErrorKind,
     /// What is wrong, and for what is not supported: why.
     pub message: String,
 }
@@ -47,6 +51,7 @@ mod tests {
             line: 3,
             column: 5,
             function: "f".into(),
+            kind: ErrorKind::Text,
             message: "no".into(),
         };
         assert_eq!(e.to_string(), "3:5: %f: no");

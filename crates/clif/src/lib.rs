@@ -29,6 +29,7 @@
 
 mod error;
 mod intrinsics;
+mod kind;
 mod lex;
 mod lower;
 mod opmap;
@@ -38,7 +39,8 @@ mod scan;
 pub use cranelift_codegen;
 pub use error::ClifError;
 pub use intrinsics::{INTRINSICS, Intrinsic, Slot, intrinsics_page};
+pub use kind::ErrorKind;
 pub use lower::{Lowered, ReadOptions, SourceBranch, lower, lower_all};
 pub use opmap::{Rule, coverage_page, rule};
-pub use read::{read, text_of};
-pub use target_lexicon::Triple;
+pub use read::{Unit, read, read_each, text_of};
+pub use target_lexicon::{PointerWidth, Triple};

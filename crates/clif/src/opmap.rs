@@ -324,8 +324,8 @@ pub fn coverage_page() -> String {
          **Parameters** are uniform across the grid unless the launch says otherwise; extension\n\
          attributes and calling conventions mean nothing here. Addresses have the width of the target's\n\
          pointers. Alias regions and source locations are ignored.\n\n\
-         **Stack slots** of a function take at most 524,288 bytes together, the most local memory that\n\
-         a lane can have on a CUDA GPU.\n\n\
+         **Stack slots** of a function take at most 16 MiB together, as much local memory as the\n\
+         executor gives a lane.\n\n\
          **Memory flags** keep their meaning: `aligned` demands alignment, `big` turns the bytes round, a\n\
          trap code takes the place of `heap_oob`. `notrap` is a promise that is checked: an access that\n\
          fails traps in any case.\n\n\
@@ -345,6 +345,10 @@ pub fn coverage_page() -> String {
          **Functions** of a file call each other, by name or by address, in any way but with\n\
          exceptions. Who is called must stand in the file, with the types that the caller declares; an\n\
          [intrinsic](intrinsics.md) is no function and has no address.\n\n\
+         **Stack slots** lie apart, so that a lane which runs off one traps. Only where a `stack_addr` is\n\
+         not of a byte in its slot, against CLIF's documentation but not its verifier, do all slots of the\n\
+         function lie in one frame, in order. For a target of 32 bits `stack_addr` and addresses may also\n\
+         have 64.\n\n\
          **Blocks** keep their numbers and their order; blocks that no path from the entry reaches are\n\
          dropped. Values are renumbered.\n\n\
          | CLIF | becomes |\n\

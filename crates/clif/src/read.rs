@@ -12,9 +12,10 @@ use hashbrown::HashMap;
 use target_lexicon::Triple;
 
 use crate::error::ClifError;
+use crate::kind::ErrorKind;
 use crate::lex::{Lexer, Place, Token};
 use crate::lower::{self, Known, Lines, Lowered, ReadOptions};
-use crate::scan::{Chunk, scan};
+use crate::scan::{Chunk, Scan, scan};
 
 /// The target of a 64-bit machine with no system around it, for
 /// [`ReadOptions::default`].
@@ -44,6 +45,7 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
             line: clamp(lines + 1),
             column: clamp(characters + 1),
             function: String::new(),
+            kind: ErrorKind::Text,
             message: "the input is no UTF-8 text".into(),
         }
     })
@@ -61,39 +63,14 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, ClifError> {
 pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifError>> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     let scanned = scan(text);
-    let lines: Vec<&str> = text.lines().collect();
     let mut errors = Vec::new();
-    if let Some((place, message)) = scanned.error {
-        errors.push(located(place, "", message));
+    if let Some((place, message)) = &scanned.error {
+        errors.push(located(*place, "", message.clone()));
     }
     let mut lowered: Vec<Lowered> = Vec::new();
     let mut names: HashMap<String, u32> = HashMap::new();
-    let parsed: Vec<_> = scanned
-        .chunks
-        .iter()
-        .map(|chunk| (chunk, parse_chunk(chunk, &lines)))
-        .collect();
-    let functions = parsed.iter().filter_map(|(_, p)| p.as_ref().ok());
-    let known = Known::new(functions.map(|(func, _)| func));
-    for (chunk, parsed) in parsed {
-        let places = TextPlaces {
-            first: chunk.at,
-            lines: &lines,
-        };
-        let result = match parsed {
-            Ok((func, map)) => {
-                lower::lower_at(&func, opts, &TextLines { places, map: &map }, &known)
-            }
-            Err(error) => {
-                let mut all = vec![error];
-                if let Some((func, map)) = parse_preamble(chunk) {
-                    let lines = TextLines { places, map: &map };
-                    all.extend(lower::check_declarations(&func, opts, &lines, &known));
-                }
-                Err(all)
-            }
-        };
-        match result {
+    for (unit, chunk) in units(text, &scanned, opts).into_iter().zip(&scanned.chunks) {
+        match unit.lowered {
             Ok(l) => {
                 if let Some(first) = names.insert(l.func.name.clone(), l.line) {
                     let message = format!("the name is taken by the function on line {first}");
@@ -112,12 +89,82 @@ pub fn read(text: &str, opts: &ReadOptions) -> Result<Vec<Lowered>, Vec<ClifErro
     }
 }
 
+/// One function of a text, read by itself.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// Its name in the text, without the `%`.
+    pub name: String,
+    /// The line of its `function`.
+    pub line: u32,
+    /// The function as Cranelift's reader has it, unless it could not be read.
+    pub source: Option<clif::Function>,
+    /// The function lowered, or everything that is wrong with it.
+    pub lowered: Result<Lowered, Vec<ClifError>>,
+}
+
+/// Reads the functions of `text` one by one, so that those which are not
+/// supported do not keep the others from being used. Otherwise as [`read`];
+/// that names are distinct is not checked.
+///
+/// # Errors
+/// Where the text has no functions, or something else before the first.
+pub fn read_each(text: &str, opts: &ReadOptions) -> Result<Vec<Unit>, ClifError> {
+    let text = text.strip_prefix(BOM).unwrap_or(text);
+    let scanned = scan(text);
+    match &scanned.error {
+        Some((place, message)) => Err(located(*place, "", message.clone())),
+        None => Ok(units(text, &scanned, opts)),
+    }
+}
+
+fn units(text: &str, scanned: &Scan<'_>, opts: &ReadOptions) -> Vec<Unit> {
+    let lines: Vec<&str> = text.lines().collect();
+    let chunks = scanned.chunks.iter();
+    let parsed: Vec<_> = chunks
+        .map(|chunk| (chunk, parse_chunk(chunk, &lines)))
+        .collect();
+    let functions = parsed.iter().filter_map(|(_, p)| p.as_ref().ok());
+    let known = Known::new(functions.map(|(func, _)| func));
+    let mut units = Vec::with_capacity(parsed.len());
+    for (chunk, parsed) in parsed {
+        let places = TextPlaces {
+            first: chunk.at,
+            lines: &lines,
+        };
+        let (source, lowered) = match parsed {
+            Ok((func, map)) => {
+                let places = TextLines { places, map: &map };
+                let lowered = lower::lower_at(&func, opts, &places, &known);
+                (Some(func), lowered)
+            }
+            Err(error) => {
+                let mut all = vec![error];
+                if let Some((func, map)) = parse_preamble(chunk) {
+                    let places = TextLines { places, map: &map };
+                    all.extend(lower::check_declarations(&func, opts, &places, &known));
+                }
+                (None, Err(all))
+            }
+        };
+        units.push(Unit {
+            name: chunk.name.to_owned(),
+            line: chunk.at.line,
+            source,
+            lowered,
+        });
+    }
+    units
+}
+
 fn parse_chunk(
     chunk: &Chunk<'_>,
     lines: &[&str],
 ) -> Result<(clif::Function, SourceMap), ClifError> {
     if let Some((place, message)) = &chunk.error {
-        return Err(located(*place, chunk.name, message.clone()));
+        return Err(ClifError {
+            kind: chunk.kind,
+            ..located(*place, chunk.name, message.clone())
+        });
     }
     let places = TextPlaces {
         first: chunk.at,
@@ -159,6 +206,7 @@ fn located(place: Place, function: &str, message: String) -> ClifError {
         line: place.line,
         column: place.column,
         function: function.to_string(),
+        kind: ErrorKind::Text,
         message,
     }
 }

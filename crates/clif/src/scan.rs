@@ -21,6 +21,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::kind::ErrorKind;
 use crate::lex::{Lexer, Place, Token};
 
 /// The highest number of a value, slot, signature or function.
@@ -47,6 +48,8 @@ pub struct Chunk<'a> {
     pub name: &'a str,
     /// What the reader must not see, the first of it.
     pub error: Option<(Place, String)>,
+    /// What that is about.
+    pub kind: ErrorKind,
 }
 
 /// The text's functions, and what stands before them that should not.
@@ -75,6 +78,7 @@ pub fn scan(text: &str) -> Scan<'_> {
                 at: place,
                 name: "",
                 error: None,
+                kind: ErrorKind::Text,
             });
             checker = Checker::default();
             naming = true;
@@ -103,6 +107,7 @@ pub fn scan(text: &str) -> Scan<'_> {
         }
         if chunk.error.is_none() {
             chunk.error = checker.check(token).map(|message| (place, message));
+            chunk.kind = checker.kind;
         }
     }
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
@@ -149,6 +154,8 @@ struct Checker<'a> {
     flags: BTreeSet<Vec<&'a str>>,
     /// The words after a memory opcode, up to its first value.
     current: Option<Vec<&'a str>>,
+    /// Of an error, what it is about.
+    kind: ErrorKind,
 }
 
 impl<'a> Checker<'a> {
@@ -207,16 +214,23 @@ impl<'a> Checker<'a> {
         if digits.is_empty() {
             return match word {
                 "dyn_scale_target_const" | "extract_vector" | "vconst" | "shuffle" => {
+                    self.kind = ErrorKind::Vector;
                     Some(vector(word))
                 }
-                "try_call" | "try_call_indirect" | "get_exception_handler_address" => Some(
-                    format!("`{word}` is not supported: there is no unwinding in a warp"),
-                ),
+                "try_call" | "try_call_indirect" | "get_exception_handler_address" => {
+                    self.kind = ErrorKind::Unwind;
+                    Some(format!(
+                        "`{word}` is not supported: there is no unwinding in a warp"
+                    ))
+                }
                 _ => None,
             };
         }
         let limit = match head {
-            "dt" | "dss" | "const" => return Some(vector(word)),
+            "dt" | "dss" | "const" => {
+                self.kind = ErrorKind::Vector;
+                return Some(vector(word));
+            }
             "block" => MAX_BLOCK,
             "v" | "ss" | "gv" | "mt" | "fn" | "sig" | "u" | "userextname" | "extable" | "tag"
             | "region" | "ret" | "exn" => MAX_ENTITY,

@@ -123,7 +123,7 @@ block0:
     return
 }"),
         [
-            "1:1: %f: the stack slots take 4294967295 bytes; a lane has at most 524288",
+            "1:1: %f: the stack slots take 4294967295 bytes; a lane has at most 16777216",
             "5:10: %f: ss0 is empty and has no address",
             "6:10: %f: the result is i32, but pointers are i64 on nvptx64-unknown-unknown-unknown",
         ]

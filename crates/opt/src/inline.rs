@@ -5,9 +5,11 @@
 //! **What changes.** The block that calls is cut behind the call. Its first part
 //! goes on as the callee's entry; each `ret` of the copy jumps to the second
 //! part, whose parameters are the results. Where the callee returns in one place
-//! only there is no jump: the second part follows directly. Calls in the copy,
-//! those in tail position too, are then calls of this function and are looked at
-//! in turn. Copied branches get origins of their own, so that each copy is
+//! only there is no jump: the second part follows directly. Calls in the copy
+//! are then calls of this function and are looked at in turn. Those in tail
+//! position stay there if the call that was replaced was in tail position too,
+//! so that a loop of tail calls still needs no room; otherwise they become calls
+//! and returns. Copied branches get origins of their own, so that each copy is
 //! decided by itself; the [`Log`] says whose copies they are and by which calls
 //! they came in.
 //!
@@ -103,8 +105,8 @@ pub fn run(func: &mut Function, others: &[&Function], rule: JoinRule, log: &mut 
                 path: path.clone(),
             });
         }
-        for &i in &copy.calls {
-            paths.insert(Site::Inst(i), path.clone());
+        for &call in &copy.calls {
+            paths.insert(call, path.clone());
         }
         total += size(callee);
         changed = true;
@@ -289,7 +291,7 @@ struct Copy {
     /// Blocks that end with a copied branch.
     conditional: Vec<Block>,
     /// Copied calls.
-    calls: Vec<Inst>,
+    calls: Vec<Site>,
 }
 
 impl Copy {
@@ -308,7 +310,8 @@ impl Copy {
 
         let mut body = Body::new(func, callee);
         let blocks = body.blocks(func, callee, head, &args);
-        let (rets, calls) = body.code(func, callee, &blocks);
+        let tail = matches!(site, Site::Tail(_));
+        let (rets, calls) = body.code(func, callee, &blocks, tail);
         let mut renames = Renames::default();
         let single = rets.len() == 1;
         let mut behind = None;
@@ -546,15 +549,16 @@ impl Body {
         blocks
     }
 
-    /// Copies instructions and terminators. Returns the blocks that return,
-    /// with what they return, and the calls.
+    /// Copies instructions and terminators; tail calls stay such if `tail` is
+    /// set. Returns the blocks that return, with what they return, and the calls.
     #[allow(clippy::type_complexity)]
     fn code(
         &mut self,
         func: &mut Function,
         callee: &Function,
         blocks: &SecondaryMap<Block, Option<Block>>,
-    ) -> (Vec<(Block, Vec<Value>)>, Vec<Inst>) {
+        tail: bool,
+    ) -> (Vec<(Block, Vec<Value>)>, Vec<Site>) {
         let mut copies = Vec::new();
         let mut calls = Vec::new();
         for &b in &callee.layout {
@@ -572,7 +576,7 @@ impl Body {
                     self.values[old] = Some(new);
                 }
                 if func.inst(copy).op.effects().calls {
-                    calls.push(copy);
+                    calls.push(Site::Inst(copy));
                 }
                 func.block_mut(to).insts.push(copy);
                 copies.push(copy);
@@ -595,9 +599,14 @@ impl Body {
                 Terminator::Ret(values) => rets.push((to, values.to_vec())),
                 Terminator::TailCall(mut call) => {
                     call.target = self.target(call.target);
+                    if tail {
+                        func.block_mut(to).term = Some(Terminator::TailCall(call));
+                        calls.push(Site::Tail(to));
+                        continue;
+                    }
                     let inst = func.make_inst(call_of(&call).at(origin));
                     func.block_mut(to).insts.push(inst);
-                    calls.push(inst);
+                    calls.push(Site::Inst(inst));
                     rets.push((to, func.inst(inst).results.to_vec()));
                 }
                 other => func.block_mut(to).term = Some(other),

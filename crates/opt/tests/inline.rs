@@ -311,3 +311,55 @@ fn thousands_of_calls_end() {
         assert!(calls(&f) < 2_000);
     }
 }
+
+/// A tail call that comes in by a tail call must need no frame of its own, or
+/// a loop of tail calls would run out of them.
+#[test]
+fn tail_calls_of_a_tail_callee_stay_tail_calls() {
+    let text = "function %f(i64, i64) -> i64 {
+             fn0 = %g(i64, i64) -> i64
+         block0(v0: i64, v1: i64):
+             v2 = iadd.i64 v0, v0
+             return_call fn0(v2, v1) @4:4
+         }
+         function %g(i64, i64) -> i64 {
+             sig0 = (i64) -> i64
+         block0(v0: i64, v1: i64):
+             return_call_indirect sig0, v1(v0) @5:5
+         }";
+    let (f, _) = inlined(text);
+    assert_eq!(
+        lines(&f)[1..],
+        [
+            "block0(v0: i64, v1: i64):",
+            "v2 = iadd.i64 v0, v0",
+            "return_call_indirect sig0, v1(v0)",
+        ]
+        .map(|l| l.replace("v1(v0)", "v1(v2)"))
+    );
+
+    // The copy is looked at in turn, and by way of its path.
+    let more = "function %h(i64, i64) -> i64 {
+             fn0 = %f(i64, i64) -> i64
+         block0(v0: i64, v1: i64):
+             return_call fn0(v0, v1) @6:6
+         }";
+    let (h, _) = inlined(&format!("{more}\n{text}"));
+    assert_eq!(
+        lines(&h).last().map(String::as_str),
+        Some("return_call_indirect sig0, v1(v3)")
+    );
+
+    // In the place of an ordinary call it is an ordinary call.
+    let ordinary = text.replace(
+        "return_call fn0(v2, v1) @4:4",
+        "v3 = call fn0(v2, v1)\n ret v3",
+    );
+    let (f, _) = inlined(&ordinary);
+    let lines = lines(&f);
+    assert!(
+        lines.iter().any(|l| l.contains("= call_indirect sig0")),
+        "{lines:?}"
+    );
+    assert!(lines.last().is_some_and(|l| l.starts_with("ret ")));
+}

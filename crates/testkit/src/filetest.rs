@@ -57,16 +57,20 @@
 //! Runner::new(registry).run_text("f.wf".as_ref(), text).unwrap();
 //! ```
 
+mod case;
 pub mod commands;
 mod diff;
 mod expect;
 mod file;
 mod runner;
+mod summary;
 
 use std::fmt;
 
+pub use case::{Case, Counts, Reason, Tally, Verdict};
 pub use file::{Language, Options, TestFile, TestLine};
-pub use runner::{Failure, Report, Runner};
+pub use runner::{Failure, FileReport, Progress, Report, Runner, test_files};
+pub use summary::Summary;
 
 /// A test that a file can ask for.
 pub trait FileTest: Send + Sync {
@@ -76,6 +80,14 @@ pub trait FileTest: Send + Sync {
     /// The options it knows; any other in a file is an error.
     fn options(&self) -> &[&str] {
         &[]
+    }
+
+    /// Whether comments that begin with this word and a colon are the test's own
+    /// or no concern of anyone's; `rest` is what follows. Words that no test of
+    /// the file takes are errors.
+    fn reads(&self, word: &str, rest: &str) -> bool {
+        let _ = (word, rest);
+        false
     }
 
     /// Does it.
@@ -92,6 +104,11 @@ pub struct Output {
     pub text: String,
     /// Facts for `; expect:`.
     pub facts: Vec<Fact>,
+    /// What the test made of lines that it reads itself, in order; whoever
+    /// has some need not be expected anything of.
+    pub cases: Vec<Case>,
+    /// Another test of the file does the same and has found out all there is.
+    pub repeats: bool,
 }
 
 /// One thing that a test found out.
@@ -170,6 +187,8 @@ impl Registry {
         registry.register(commands::Uniformity);
         registry.register(commands::Inline);
         registry.register(commands::Exec);
+        registry.register(commands::Run::RUN);
+        registry.register(commands::Run::INTERPRET);
         registry
     }
 

@@ -324,7 +324,7 @@ fn arguments(func: &clif::Function, launch: &Launch, thread: u64) -> Vec<DataVal
 }
 
 /// The value of type `ty` with these bits.
-fn data(bits: u128, ty: clif::Type) -> Option<DataValue> {
+pub(crate) fn data(bits: u128, ty: clif::Type) -> Option<DataValue> {
     Some(match ty {
         types::I8 => DataValue::I8(bits as i8),
         types::I16 => DataValue::I16(bits as i16),
@@ -338,7 +338,7 @@ fn data(bits: u128, ty: clif::Type) -> Option<DataValue> {
     })
 }
 
-fn bits(v: &DataValue) -> u128 {
+pub(crate) fn bits(v: &DataValue) -> u128 {
     match v {
         DataValue::I8(n) => n.cast_unsigned().into(),
         DataValue::I16(n) => n.cast_unsigned().into(),

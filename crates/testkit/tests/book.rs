@@ -228,3 +228,49 @@ fn facts_of_exec_are_listed_and_counts_are_the_counters() {
     told.extend(counts.iter().map(|c| c.0.clone()));
     assert_eq!(seen(Exec, counts), told);
 }
+
+/// The lines in the table pass, on functions that they fit.
+#[test]
+fn run_lines_are_run() {
+    let lines: Vec<String> = table("run lines")
+        .iter()
+        .map(|row| codes(&row[0]).concat())
+        .collect();
+    let (whole, others): (Vec<&str>, Vec<&str>) = lines
+        .iter()
+        .map(String::as_str)
+        .partition(|l| !l.contains(':'));
+    let text = format!(
+        "test run
+function %f(i32, i32) -> i32 {{
+block0(v0: i32, v1: i32):
+    v2 = udiv v0, v1
+    v3 = iadd v0, v1
+    v4 = iadd v2, v3
+    return v4
+}}
+{}
+function %g() -> i32 {{
+block0:
+    v0 = iconst.i32 1
+    return v0
+}}
+{}
+",
+        others.join("\n"),
+        whole.join("\n")
+    );
+    let report = Runner::new(Registry::builtin()).report_text("f.clif".as_ref(), &text);
+    assert_eq!(report.failures, []);
+    assert_eq!(report.tally.total.passed, lines.len() as u64);
+    let words: BTreeSet<&str> = lines
+        .iter()
+        .map(|l| {
+            l.trim_start_matches("; ")
+                .split(':')
+                .next()
+                .expect("a word")
+        })
+        .collect();
+    assert_eq!(words.len(), 3, "{words:?}");
+}

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::InstructionData;
 use smallvec::SmallVec;
 use warpfold_ir::{Guard, Imm, InstData, Opcode, Type, TypeSet, Value};
 
-use super::{Lowering, check, truth};
+use super::{Lowering, check, slots, truth};
 use crate::intrinsics::Slot;
 use crate::opmap::{self, Rule, rule};
 
@@ -86,10 +86,12 @@ impl Lowering<'_> {
                 &InstructionData::StackAddr {
                     stack_slot, offset, ..
                 },
-            ) => Imm::Slot {
-                slot: self.slots[stack_slot].ok_or("the stack slot is empty")?,
-                offset: offset.into(),
-            },
+            ) => {
+                let (slot, begin) = self.slots[stack_slot].ok_or("the stack slot is empty")?;
+                let offset =
+                    slots::offset(begin, offset.into()).ok_or("the offset is out of range")?;
+                Imm::Slot { slot, offset }
+            }
             _ => Imm::None,
         };
         let typed = typed.or(dfg.inst_results(inst).first().copied());

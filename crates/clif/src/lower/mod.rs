@@ -23,6 +23,7 @@
 mod callees;
 mod check;
 mod inst;
+mod slots;
 mod source;
 mod term;
 mod truth;

@@ -9,6 +9,7 @@ use warpfold_ir::Origin;
 
 use super::{Known, SourceBranch};
 use crate::error::ClifError;
+use crate::kind::ErrorKind;
 use crate::opmap::{Rule, rule};
 
 /// Where the parts of a function stand in the text.
@@ -56,7 +57,15 @@ impl<'a> Source<'a> {
             line,
             column,
             function: self.name.clone(),
+            kind: ErrorKind::Other,
             message,
+        }
+    }
+
+    fn invalid(&self, at: AnyEntity, word: Option<&str>, message: String) -> ClifError {
+        ClifError {
+            kind: ErrorKind::Invalid,
+            ..self.error(at, word, message)
         }
     }
 
@@ -64,14 +73,14 @@ impl<'a> Source<'a> {
     pub fn whole(&self) -> Result<(), ClifError> {
         let Some(entry) = self.func.layout.entry_block() else {
             let message = "the function has no blocks".to_string();
-            return Err(self.error(AnyEntity::Function, None, message));
+            return Err(self.invalid(AnyEntity::Function, None, message));
         };
         let params = self.func.dfg.num_block_params(entry);
         let expected = self.func.signature.params.len();
         if params != expected {
             let message =
                 format!("{entry} has {params} parameters, but the function's signature {expected}");
-            return Err(self.error(entry.into(), None, message));
+            return Err(self.invalid(entry.into(), None, message));
         }
         for (gv, data) in self.func.global_values.iter() {
             let base = match *data {
@@ -81,7 +90,7 @@ impl<'a> Source<'a> {
             };
             if !self.func.global_values.is_valid(base) {
                 let message = format!("{gv} is based on {base}, which is not declared");
-                return Err(self.error(gv.into(), None, message));
+                return Err(self.invalid(gv.into(), None, message));
             }
         }
         Ok(())
@@ -92,6 +101,7 @@ impl<'a> Source<'a> {
     pub fn inst_error(&self, inst: clif::Inst, message: String) -> ClifError {
         let opcode = self.func.dfg.insts[inst].opcode().to_string();
         let mut error = self.error(inst.into(), Some(&opcode), message);
+        error.kind = ErrorKind::of_inst(self.func, inst);
         if error.line == 0 {
             error.message = format!("{}: {}", self.text(inst), error.message);
         }
@@ -116,7 +126,10 @@ impl<'a> Source<'a> {
                     (None, AnyEntity::Inst(inst)) => format!("{}: {why}", self.text(inst)),
                     (None, place) => format!("{place}: {why}"),
                 };
-                self.error(e.location, None, message)
+                ClifError {
+                    kind: ErrorKind::Invalid,
+                    ..self.error(e.location, None, message)
+                }
             })
             .collect();
         all.dedup();

@@ -9,11 +9,12 @@ use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::entities::AnyEntity;
 use hashbrown::{HashMap, HashSet};
 use warpfold_ir::{
-    Block, Function, Imm, InstData, IntCC, Opcode, Origin, Param, Slot, SlotData, Terminator,
-    TrapCode, Type, Value,
+    Block, Function, Imm, InstData, IntCC, Opcode, Origin, Param, Slot, Terminator, TrapCode, Type,
+    Value,
 };
 
 use super::callees::Declared;
+use super::slots;
 use super::source::Source;
 use super::truth::Truths;
 use crate::error::ClifError;
@@ -32,7 +33,8 @@ pub(super) struct Lowering<'a> {
     pub truths: Truths,
     pub out: Function,
     layout: Vec<Block>,
-    pub slots: SecondaryMap<clif::StackSlot, Option<Slot>>,
+    /// Each slot with the byte in it at which CLIF's begins.
+    pub slots: SecondaryMap<clif::StackSlot, Option<(Slot, u32)>>,
     /// The values made where their CLIF values are defined.
     pub numbers: SecondaryMap<clif::Value, Option<Value>>,
     pub preds: SecondaryMap<clif::Value, Option<Value>>,
@@ -75,14 +77,8 @@ impl<'a> Lowering<'a> {
             let ty = lowering.lane_type(result.value_type)?;
             lowering.out.results.push(ty);
         }
-        for (slot, data) in func.sized_stack_slots.iter() {
-            // The reader fills gaps in the numbering with empty slots.
-            if data.size > 0 {
-                lowering.slots[slot] = Some(lowering.out.slots.push(SlotData {
-                    size: data.size,
-                    align: 1u32.checked_shl(data.align_shift.into()).unwrap_or(1),
-                }));
-            }
+        for (slot, place) in slots::lay_out(func, blocks, &mut lowering.out.slots) {
+            lowering.slots[slot] = Some(place);
         }
         let numbers = blocks.iter().map(|b| b.index() + 1).max().unwrap_or(0);
         for _ in 0..numbers {

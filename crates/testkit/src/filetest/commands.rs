@@ -8,13 +8,16 @@
 //! | `uniformity` | the kernel with the analysis's findings beside it | `blockN`, the scope of each branch |
 //! | `inline` | the kernel, cleaned up, with its callees inlined | `calls`, `copies` |
 //! | `exec` | | everything a launch of the kernel counts |
+//! | `run`, `interpret` | | none: Cranelift's `; run:` lines are the expectations |
 
 mod exec;
 mod inline;
+mod run;
 mod text;
 mod uniformity;
 
 use warpfold::analysis::JoinRule;
+use warpfold::exec::ExecOptions;
 use warpfold::ir::Function;
 use warpfold::launch::LaunchSpec;
 
@@ -22,6 +25,7 @@ use super::{Options, TestFile};
 
 pub use exec::Exec;
 pub use inline::Inline;
+pub use run::Run;
 pub use text::{Lower, Print, Verify};
 pub use uniformity::Uniformity;
 
@@ -69,6 +73,21 @@ fn joins(options: &Options) -> Result<JoinRule, String> {
         Some("cfg") => Ok(JoinRule::Cfg),
         Some(other) => Err(format!("`joins` is default or cfg, not `{other}`")),
     }
+}
+
+/// The options `steps` and `depth`.
+fn limits(options: &Options, how: &mut ExecOptions) -> Result<(), String> {
+    if let Some(steps) = options.get("steps") {
+        how.step_limit = steps
+            .parse()
+            .map_err(|_| format!("`steps` is a number, not `{steps}`"))?;
+    }
+    if let Some(depth) = options.get("depth") {
+        how.call_depth = depth
+            .parse()
+            .map_err(|_| format!("`depth` is a number, not `{depth}`"))?;
+    }
+    Ok(())
 }
 
 /// Lanes as a mask of eight digits.

@@ -2,7 +2,7 @@
 
 use super::diff::diff;
 use super::file::{Expected, LineError, TestFile};
-use super::{FactKind, Output};
+use super::{FactKind, Output, Verdict};
 
 /// The key that stands for all counters the file does not name.
 const OTHERS: &str = "others";
@@ -12,7 +12,7 @@ const OTHERS: &str = "others";
 pub(super) fn check(
     file: &TestFile,
     test: usize,
-    result: Result<Output, String>,
+    result: Result<&Output, &str>,
     bless: bool,
 ) -> Result<Option<String>, Vec<LineError>> {
     let own = || file.expectations.iter().filter(move |e| e.test == test);
@@ -43,7 +43,7 @@ pub(super) fn check(
     let output = match result {
         Ok(output) => output,
         Err(message) if errors.is_empty() => {
-            return Err(vec![(at, format!("refused:\n{}", indent(&message)))]);
+            return Err(vec![(at, format!("refused:\n{}", indent(message)))]);
         }
         Err(message) => {
             let mut failures: Vec<LineError> = errors
@@ -52,7 +52,7 @@ pub(super) fn check(
                 .map(|&(line, part)| {
                     (
                         line,
-                        format!("the message lacks `{part}`:\n{}", indent(&message)),
+                        format!("the message lacks `{part}`:\n{}", indent(message)),
                     )
                 })
                 .collect();
@@ -71,7 +71,12 @@ pub(super) fn check(
         return Err(vec![(line, "accepted, but must be refused".to_owned())]);
     }
 
-    let mut failures = compare_facts(&output, &facts, at);
+    let mut failures = compare_facts(output, &facts, at);
+    for case in &output.cases {
+        if let Verdict::Failed(message) = &case.verdict {
+            failures.push((case.line, message.clone()));
+        }
+    }
     let mut blessed = None;
     let wanted: String = text.iter().map(|(_, l)| format!("{l}\n")).collect();
     let got = normal(&output.text);
@@ -87,7 +92,8 @@ pub(super) fn check(
         );
         failures.push((text[0].0, message));
     }
-    if text.is_empty() && facts.is_empty() && blessed.is_none() {
+    let own = output.repeats || !output.cases.is_empty();
+    if text.is_empty() && facts.is_empty() && blessed.is_none() && !own {
         let message = format!(
             "the file expects nothing of `test {}`",
             file.tests[test].name

@@ -63,6 +63,19 @@ pub struct TestFile {
     /// The tests it asks for.
     pub tests: Vec<TestLine>,
     pub(super) expectations: Vec<Expectation>,
+    /// Comments that begin with a word and a colon which the format does not know.
+    pub(super) foreign: Vec<Foreign>,
+}
+
+/// A comment that looks like a directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    /// 1-based line.
+    pub(super) line: usize,
+    /// The word.
+    pub(super) word: String,
+    /// What follows the colon.
+    pub(super) rest: String,
 }
 
 /// One expectation comment.
@@ -99,6 +112,7 @@ impl TestFile {
             code: String::with_capacity(text.len()),
             tests: Vec::new(),
             expectations: Vec::new(),
+            foreign: Vec::new(),
         };
         let mut in_header = true;
         let mut comments = Vec::new();
@@ -129,7 +143,11 @@ impl TestFile {
     }
 
     /// Reads a comment, without its `;`.
-    fn expectation(&self, line: usize, comment: &str) -> Result<Option<Expectation>, LineError> {
+    fn expectation(
+        &mut self,
+        line: usize,
+        comment: &str,
+    ) -> Result<Option<Expectation>, LineError> {
         // `;!` lines are the launch header's.
         let body = comment.strip_prefix(' ').unwrap_or(comment);
         if let Some((label, text)) = body.split_once('>')
@@ -154,11 +172,13 @@ impl TestFile {
                 return Err((line, format!("expected `{word}:`")));
             }
             // One word and a colon, and no space before `;`: see the module.
-            Some(_) if is_word && label.is_none() => {
-                return Err((
+            Some(rest) if is_word && label.is_none() => {
+                self.foreign.push(Foreign {
                     line,
-                    format!("unknown directive `{word}:`; known: expect, error, and `; >` lines"),
-                ));
+                    word: word.to_owned(),
+                    rest: rest.to_owned(),
+                });
+                return Ok(None);
             }
             _ => return Ok(None),
         };

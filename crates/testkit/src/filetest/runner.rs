@@ -1,12 +1,17 @@
 //! Running one file, or all files under a folder.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
+use super::case::{Case, Counts, Tally, Verdict};
 use super::expect::check;
-use super::file::{Language, LineError, TestFile};
-use super::{Output, Registry};
+use super::file::{Foreign, Language, LineError, TestFile};
+use super::{FileTest, Output, Registry};
 
 /// Runs test files.
 #[derive(Debug)]
@@ -32,7 +37,22 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What came of all files under a folder.
+/// What came of one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileReport {
+    /// What failed, by line.
+    pub failures: Vec<Failure>,
+    /// The new text where blessing changed it.
+    pub blessed: Option<String>,
+    /// The cases, counted.
+    pub tally: Tally,
+    /// What cases print, by line.
+    pub printed: Vec<(usize, String)>,
+    /// Lines of skipped cases, with what stands in their way.
+    pub skipped: Vec<(usize, String)>,
+}
+
+/// What came of several files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The files that ran, sorted.
@@ -41,6 +61,23 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// The files that blessing rewrote.
     pub blessed: Vec<PathBuf>,
+    /// The cases of all files, counted.
+    pub tally: Tally,
+    /// What cases print: file, line, text.
+    pub printed: Vec<(PathBuf, usize, String)>,
+    /// Skipped cases: file, line, what stands in their way.
+    pub skipped: Vec<(PathBuf, usize, String)>,
+}
+
+/// How far a run of several files is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Files done.
+    pub done: usize,
+    /// All files.
+    pub files: usize,
+    /// Cases of the files done.
+    pub counts: Counts,
 }
 
 impl Report {
@@ -86,44 +123,121 @@ impl Runner {
     /// # Errors
     /// Everything that failed, by line.
     pub fn run_text(&self, path: &Path, text: &str) -> Result<Option<String>, Vec<Failure>> {
-        let fail = |errors: Vec<LineError>| -> Vec<Failure> {
-            errors
-                .into_iter()
-                .map(|(line, message)| Failure {
-                    path: path.to_owned(),
-                    line,
-                    message,
-                })
-                .collect()
+        let report = self.report_text(path, text);
+        match report.failures.is_empty() {
+            true => Ok(report.blessed),
+            false => Err(report.failures),
+        }
+    }
+
+    /// Runs a file's tests on its text; the whole of what came of it.
+    pub fn report_text(&self, path: &Path, text: &str) -> FileReport {
+        let mut report = FileReport::default();
+        let failures = self.run_tests(path, text, &mut report);
+        report.failures = failures
+            .into_iter()
+            .map(|(line, message)| Failure {
+                path: path.to_owned(),
+                line,
+                message,
+            })
+            .collect();
+        report.failures.sort_by_key(|f| f.line);
+        report
+    }
+
+    /// Runs all tests; what failed, in no order.
+    fn run_tests(&self, path: &Path, text: &str, report: &mut FileReport) -> Vec<LineError> {
+        let mut file = match TestFile::parse(path, text) {
+            Ok(file) => file,
+            Err(error) => {
+                report.tally.count_test(false);
+                return vec![error];
+            }
         };
-        let mut file = TestFile::parse(path, text).map_err(|e| fail(vec![e]))?;
-        let mut failures = Vec::new();
-        let mut blessed = None;
+        let mut failures = self.unknown_words(&file);
+        if !failures.is_empty() {
+            report.tally.count_test(false);
+        }
         for i in 0..file.tests.len() {
             let result = match self.run_test(&file, i) {
                 Ok(result) => result,
                 Err(e) => {
+                    report.tally.count_test(false);
                     failures.push(e);
                     continue;
                 }
             };
-            match check(&file, i, result, self.bless) {
-                Ok(None) => {}
-                Ok(Some(text)) => {
-                    // Line numbers moved; read it again.
-                    file = TestFile::parse(path, &text).map_err(|e| fail(vec![e]))?;
-                    blessed = Some(text);
+            let (cases, repeats) = match &result {
+                Ok(output) => (&output.cases[..], output.repeats),
+                Err(_) => (&[][..], false),
+            };
+            for case in cases {
+                report.tally.count(case);
+                if let Some(text) = &case.printed {
+                    report.printed.push((case.line, text.clone()));
                 }
-                Err(more) => failures.extend(more),
+                if let Verdict::Skipped(_, message) = &case.verdict {
+                    report.skipped.push((case.line, message.clone()));
+                }
+            }
+            let failed = |c: &&Case| matches!(c.verdict, Verdict::Failed(_));
+            let failed = cases.iter().filter(failed).count();
+            let own = repeats || !cases.is_empty();
+            match check(
+                &file,
+                i,
+                result.as_ref().map_err(String::as_str),
+                self.bless,
+            ) {
+                Ok(new) => {
+                    if !own {
+                        report.tally.count_test(true);
+                    }
+                    if let Some(text) = new {
+                        // Line numbers moved; read it again.
+                        match TestFile::parse(path, &text) {
+                            Ok(again) => file = again,
+                            Err(error) => {
+                                failures.push(error);
+                                return failures;
+                            }
+                        }
+                        report.blessed = Some(text);
+                    }
+                }
+                Err(more) => {
+                    if more.len() > failed {
+                        report.tally.count_test(false);
+                    }
+                    failures.extend(more);
+                }
             }
         }
-        match failures.is_empty() {
-            true => Ok(blessed),
-            false => {
-                failures.sort_by_key(|f| f.0);
-                Err(fail(failures))
-            }
+        if !failures.is_empty() {
+            report.blessed = None;
         }
+        failures
+    }
+
+    /// Comments that no test of the file takes.
+    fn unknown_words(&self, file: &TestFile) -> Vec<LineError> {
+        let tests: Vec<&dyn FileTest> = file
+            .tests
+            .iter()
+            .filter_map(|t| self.registry.get(&t.name))
+            .collect();
+        let taken = |c: &&Foreign| !tests.iter().any(|t| t.reads(&c.word, &c.rest));
+        let unknown = file.foreign.iter().filter(taken);
+        unknown
+            .map(|c| {
+                let message = format!(
+                    "unknown directive `{}:`; known: expect, error, and `; >` lines",
+                    c.word
+                );
+                (c.line, message)
+            })
+            .collect()
     }
 
     /// What test number `index` of `file` gives, before anything is compared.
@@ -178,33 +292,105 @@ impl Runner {
     /// # Errors
     /// When the folder cannot be read; what is wrong with a file is in the
     /// report.
-    pub fn run_folder(&self, folder: &Path) -> std::io::Result<Report> {
-        let mut report = Report::default();
-        collect(folder, &mut report.files)?;
-        report.files.sort();
-        for path in &report.files {
-            let result = match std::fs::read_to_string(path) {
-                Ok(text) => self.run_text(path, &text),
-                Err(e) => Err(vec![Failure {
-                    path: path.clone(),
+    pub fn run_folder(&self, folder: &Path) -> io::Result<Report> {
+        self.run_files(&test_files(folder)?, 1, &|_| {})
+    }
+
+    /// Runs these files, several at a time on as many threads as `jobs` says.
+    /// `progress` is told after each file, from any thread. The report does not
+    /// depend on `jobs`.
+    ///
+    /// # Errors
+    /// When a blessed file cannot be written; what is wrong with a file is in
+    /// the report.
+    pub fn run_files(
+        &self,
+        files: &[PathBuf],
+        jobs: usize,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> io::Result<Report> {
+        let next = AtomicUsize::new(0);
+        let counts = Mutex::new((0, Counts::default()));
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(path) = files.get(i) else {
+                    return done;
+                };
+                let report = self.report_file(path);
+                // Nothing panics while the lock is held.
+                let mut sum = counts.lock().unwrap_or_else(PoisonError::into_inner);
+                sum.0 += 1;
+                sum.1.add(report.tally.total);
+                progress(Progress {
+                    done: sum.0,
+                    files: files.len(),
+                    counts: sum.1,
+                });
+                drop(sum);
+                done.push((i, report));
+            }
+        };
+        let jobs = jobs.clamp(1, files.len().max(1));
+        let mut reports = match jobs {
+            1 => work(),
+            _ => thread::scope(|scope| {
+                let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+                let done = threads.into_iter().map(|t| t.join());
+                done.flat_map(|d| d.unwrap_or_else(|panic| resume_unwind(panic)))
+                    .collect()
+            }),
+        };
+        reports.sort_by_key(|(i, _)| *i);
+        let mut all = Report {
+            files: files.to_vec(),
+            ..Report::default()
+        };
+        for (i, report) in reports {
+            let path = &files[i];
+            if let Some(text) = report.blessed {
+                std::fs::write(path, text)?;
+                all.blessed.push(path.clone());
+            }
+            all.failures.extend(report.failures);
+            all.tally.add(&report.tally);
+            let here = |(line, text)| (path.clone(), line, text);
+            all.printed.extend(report.printed.into_iter().map(here));
+            all.skipped.extend(report.skipped.into_iter().map(here));
+        }
+        Ok(all)
+    }
+
+    fn report_file(&self, path: &Path) -> FileReport {
+        match std::fs::read_to_string(path) {
+            Ok(text) => self.report_text(path, &text),
+            Err(e) => {
+                let mut report = FileReport::default();
+                report.tally.count_test(false);
+                report.failures.push(Failure {
+                    path: path.to_owned(),
                     line: 1,
                     message: e.to_string(),
-                }]),
-            };
-            match result {
-                Ok(None) => {}
-                Ok(Some(text)) => {
-                    std::fs::write(path, text)?;
-                    report.blessed.push(path.clone());
-                }
-                Err(failures) => report.failures.extend(failures),
+                });
+                report
             }
         }
-        Ok(report)
     }
 }
 
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> std::io::Result<()> {
+/// The test files under a folder, at any depth, sorted.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn test_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    collect(folder, &mut files)?;
+    files.sort();
+    Ok(files)
+}
+
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -42,16 +42,7 @@ impl FileTest for Exec {
             ..ExecOptions::default()
         };
         how.joins = super::joins(options)?;
-        if let Some(steps) = options.get("steps") {
-            how.step_limit = steps
-                .parse()
-                .map_err(|_| format!("`steps` is a number, not `{steps}`"))?;
-        }
-        if let Some(depth) = options.get("depth") {
-            how.call_depth = depth
-                .parse()
-                .map_err(|_| format!("`depth` is a number, not `{depth}`"))?;
-        }
+        super::limits(options, &mut how)?;
         let kernel = super::kernel(file)?;
         let launch = kernel
             .spec
