@@ -59,39 +59,81 @@ fn c04_mixed_costs_twice_grouped() {
     assert_eq!(num("c03-mixed", "alu"), 200);
 }
 
+/// Every counter that the claims name, where `n` of the 32 lanes go to an arm
+/// of `a` operations and the others to one of `b`.
+fn check_branchy(outcome: &Outcome, a: u64, b: u64, n: u64) {
+    let c = &outcome.counters;
+    let split = u64::from(0 < n && n < 32);
+    let alu = if n > 0 { a } else { 0 } + if n < 32 { b } else { 0 };
+    // The branch and the return, and a jump at the end of each arm.
+    let ctl = 3 + split;
+    let issued = alu + ctl;
+    let ti = 2 * 32 + n * (a + 1) + (32 - n) * (b + 1);
+    let got = [
+        ("issued", c.inst_executed, issued),
+        ("alu", c.counter_class(CounterClass::Alu), alu),
+        ("pred", c.counter_class(CounterClass::Pred), 0),
+        ("ctl", c.counter_class(CounterClass::Ctl), ctl),
+        ("ti", c.thread_inst_executed, ti),
+        ("pred_on", c.thread_inst_executed_pred_on, ti),
+        ("branches", c.branches.total(), 1),
+        ("divergent", c.divergent_branch, split),
+        ("extra_targets", c.extra_targets, split),
+        ("pushes", c.pushes, 2 * split),
+        ("depth", c.max_depth, 1 + 2 * split),
+        ("lost_partial", c.lost.partial, 0),
+        ("lost_exited", c.lost.exited, 0),
+        ("lost_diverged", c.lost.diverged, 32 * issued - ti),
+        ("lost_predicated", c.lost.predicated, 0),
+    ];
+    for (name, got, want) in got {
+        assert_eq!(got, want, "{name}, n = {n}");
+    }
+    let avg = ti as f64 / issued as f64;
+    for (name, got, want) in [
+        ("avg", c.thread_inst_executed_per_inst_executed(), avg),
+        ("avg_pred_on", c.pred_on_per_inst_executed(), avg),
+        ("wee", c.warp_execution_efficiency(), 100.0 * avg / 32.0),
+        (
+            "branch_efficiency",
+            c.branch_efficiency(),
+            if split == 0 { 100.0 } else { 0.0 },
+        ),
+    ] {
+        assert_eq!(round(got.unwrap(), 9), round(want, 9), "{name}, n = {n}");
+    }
+    let blocks: Vec<_> = outcome.blocks.iter().map(|b| (b.passes, b.lanes)).collect();
+    let arm = |lanes: u64| (u64::from(lanes > 0), lanes);
+    assert_eq!(
+        blocks,
+        [(1, 32), arm(n), arm(32 - n), (1, 32)],
+        "blocks, n = {n}"
+    );
+}
+
 #[test]
 fn c07_cost_is_independent_of_the_split() {
     let func = branchy(40, 60);
     for n in 0..=32 {
         let outcome = warp(&func, |lane| (lane < n).into());
+        check_branchy(&outcome, 40, 60, n as u64);
         let c = &outcome.counters;
-        let n = n as u64;
-        let (issued, ti) = match n {
+        let (issued, ti) = match n as u64 {
             0 => (63, 2016),
             32 => (43, 1376),
-            _ => (104, 2016 - 20 * n),
+            n => (104, 2016 - 20 * n),
         };
-        assert_eq!(
-            (c.inst_executed, c.thread_inst_executed),
-            (issued, ti),
-            "n = {n}"
-        );
-        let split = u64::from(0 < n && n < 32);
-        assert_eq!((c.divergent_branch, c.pushes), (split, 2 * split));
+        assert_eq!((c.inst_executed, c.thread_inst_executed), (issued, ti));
     }
 }
 
 #[test]
 fn c09_one_lane_in_a_long_arm() {
     let outcome = warp(&branchy(1000, 1), |lane| (lane == 9).into());
+    check_branchy(&outcome, 1000, 1, 1);
     let c = &outcome.counters;
-    assert_eq!(alu(&outcome), 1001);
     assert_eq!((c.inst_executed, c.thread_inst_executed), (1005, 1127));
-    assert_eq!(c.counter_class(CounterClass::Ctl), 4);
-    assert_eq!((c.branches.total(), c.divergent_branch), (1, 1));
-    assert_eq!((c.pushes, c.max_depth), (2, 3));
-    assert_eq!(c.lost.diverged, 31033);
-    assert_eq!(c.lost.total(), 31033);
+    assert_eq!((alu(&outcome), c.lost.diverged), (1001, 31033));
     let avg = c.thread_inst_executed_per_inst_executed().unwrap();
     assert_eq!(round(avg, 3), 1.121);
     assert_eq!(round(c.warp_execution_efficiency().unwrap(), 2), 3.5);

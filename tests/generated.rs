@@ -6,12 +6,14 @@
 //! proptest and printed as a kernel file with its launch.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use warpfold_testkit::checks::generated::{Drawn, Seen};
+use warpfold::machine::MACHINES;
+use warpfold::opt::report::Force;
+use warpfold_testkit::checks::generated::{Drawn, FORCES, Seen};
 use warpfold_testkit::generate::{Options, SHAPES, generate};
 
 const CASES: u32 = 2_000;
@@ -30,11 +32,16 @@ fn runner(cases: u32) -> TestRunner {
 #[test]
 fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     let total = RefCell::new(Seen::default());
+    // Checks against the interpreter, by machine and by knob.
+    let asked = RefCell::new(BTreeMap::<String, u64>::new());
     let result = runner(CASES).run(&vec(any::<u8>(), 0..300), |bytes| {
         let drawn = Drawn::new(&bytes);
-        let oracle = bytes.first().is_some_and(|b| b % 4 == 0);
-        match drawn.check(oracle) {
+        match drawn.check(drawn.oracle) {
             Ok(seen) => {
+                let knob = drawn.force.map_or("by cost", Force::name);
+                for name in [&drawn.machine.name, knob] {
+                    *asked.borrow_mut().entry(name.to_owned()).or_default() += seen.tally.oracle;
+                }
                 let mut total = total.borrow_mut();
                 total.coverage.add(&seen.coverage);
                 total.tally.add(&seen.tally);
@@ -50,12 +57,11 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
         panic!("{e}");
     }
     let Seen { coverage, tally } = total.into_inner();
-    println!("{tally}\n{coverage}");
+    let asked = asked.into_inner();
+    println!("{tally}\n{asked:?}\n{coverage}");
     assert_eq!(tally.checked, u64::from(CASES));
     assert_eq!(coverage.missing(&[]), [""; 0]);
-    let names = |map: &std::collections::BTreeMap<String, u64>| -> BTreeSet<String> {
-        map.keys().cloned().collect()
-    };
+    let names = |map: &BTreeMap<String, u64>| -> BTreeSet<String> { map.keys().cloned().collect() };
     let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&n| n.into()).collect() };
     assert_eq!(
         names(&tally.outcomes),
@@ -82,6 +88,12 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     assert!(tally.outcome("select") > 500, "{tally}");
     assert!(tally.exact > 1_700, "{tally}");
     assert!(tally.oracle > 350, "{tally}");
+    // No machine and no knob goes without the interpreter.
+    let knobs = FORCES.map(|force| force.map_or("by cost", Force::name));
+    for name in MACHINES.iter().map(|shipped| shipped.name).chain(knobs) {
+        let n = asked.get(name).copied().unwrap_or(0);
+        assert!(n > 40, "{name}: {asked:?}");
+    }
 }
 
 /// Programs say truly what they contain, and the smallest one is small.

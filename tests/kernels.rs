@@ -39,38 +39,45 @@ fn kernels() -> Vec<(String, Subject)> {
 /// Kernels that the interpreter cannot run lane by lane.
 const CROSS_LANE: [&str; 3] = ["reduction", "warp_compact", "warp_skip"];
 
-/// Branches that became straight code, regions nested in others included:
-/// under `straight`, `predicate` and `select`, which are the same on every
-/// machine, and by cost, summed over all machines. Then exits.
-const CONVERTED: &[(&str, [u64; 5])] = &[
-    ("binary_search", [1, 1, 1, 6, 0]),
-    ("bitonic_step", [0, 0, 0, 0, 2]),
-    ("checked_index", [1, 1, 0, 6, 0]),
-    ("clamp", [2, 2, 0, 12, 0]),
-    ("clamp_branchless", [0, 0, 0, 0, 0]),
-    ("collatz", [1, 1, 1, 6, 0]),
-    ("count_matches", [1, 1, 1, 6, 0]),
-    ("guard_clause", [0, 0, 0, 0, 1]),
-    ("local_array", [1, 1, 1, 5, 0]),
-    ("mandelbrot", [0, 0, 0, 0, 0]),
-    ("parity", [1, 1, 1, 6, 0]),
-    ("parity_warp", [1, 1, 1, 0, 0]),
-    ("quadratic", [2, 2, 0, 11, 0]),
-    ("reduction", [1, 1, 0, 4, 1]),
-    ("safe_div", [1, 1, 0, 6, 0]),
-    ("short_circuit", [0, 0, 0, 0, 0]),
-    ("short_circuit_bitwise", [1, 1, 0, 6, 0]),
-    ("sign_magnitude", [2, 2, 2, 12, 0]),
-    ("stencil3x3", [2, 2, 0, 11, 1]),
-    ("switch_lane", [0, 0, 0, 0, 0]),
-    ("trip_count", [0, 0, 0, 0, 0]),
-    ("warp_compact", [0, 0, 0, 0, 1]),
-    ("warp_skip", [2, 2, 2, 6, 0]),
+/// What became of the branches of a kernel: those that became straight code,
+/// regions nested in others included, under `straight`, `predicate` and
+/// `select`, which are the same on every machine; the same by cost, machine by
+/// machine in the order of [`MACHINES`]; and exits and traps with a guard, the
+/// same under every machine and knob.
+type Row = ([u64; 3], [u64; MACHINES.len()], [u64; 2]);
+
+const CONVERTED: &[(&str, Row)] = &[
+    ("binary_search", ([1, 1, 1], [1, 1, 1, 1, 1, 1], [0, 0])),
+    ("bitonic_step", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [2, 0])),
+    ("checked_index", ([1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0])),
+    ("clamp", ([2, 2, 0], [2, 2, 2, 2, 2, 2], [0, 0])),
+    ("clamp_branchless", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0])),
+    ("collatz", ([1, 1, 1], [1, 1, 1, 1, 1, 1], [0, 0])),
+    ("count_matches", ([1, 1, 1], [1, 1, 1, 1, 1, 1], [0, 0])),
+    ("guard_clause", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [1, 0])),
+    ("local_array", ([1, 1, 1], [0, 1, 1, 1, 1, 1], [0, 0])),
+    ("mandelbrot", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0])),
+    ("parity", ([1, 1, 1], [1, 1, 1, 1, 1, 1], [0, 0])),
+    ("parity_warp", ([1, 1, 1], [0, 0, 0, 0, 0, 0], [0, 0])),
+    ("quadratic", ([2, 2, 0], [1, 2, 2, 2, 2, 2], [0, 0])),
+    ("reduction", ([1, 1, 0], [0, 0, 1, 1, 1, 1], [1, 0])),
+    ("safe_div", ([1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0])),
+    ("short_circuit", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0])),
+    (
+        "short_circuit_bitwise",
+        ([1, 1, 0], [1, 1, 1, 1, 1, 1], [0, 0]),
+    ),
+    ("sign_magnitude", ([2, 2, 2], [2, 2, 2, 2, 2, 2], [0, 0])),
+    ("stencil3x3", ([2, 2, 0], [1, 2, 2, 2, 2, 2], [1, 0])),
+    ("switch_lane", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0])),
+    ("trip_count", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [0, 0])),
+    ("warp_compact", ([0, 0, 0], [0, 0, 0, 0, 0, 0], [1, 0])),
+    ("warp_skip", ([2, 2, 2], [1, 1, 1, 1, 1, 1], [0, 0])),
 ];
 
 #[test]
 fn same_exact_and_as_the_interpreter_says() {
-    let mut seen: Vec<(String, [u64; 5])> = Vec::new();
+    let mut seen: Vec<(String, Row)> = Vec::new();
     let mut alone = Vec::new();
     let mut total = Tally::default();
     for (kernel, subject) in kernels() {
@@ -80,40 +87,36 @@ fn same_exact_and_as_the_interpreter_says() {
         if expected.is_none() {
             alone.push(kernel.clone());
         }
-        // By column, one number for each machine.
-        let mut columns: [Vec<u64>; 5] = Default::default();
-        for shipped in MACHINES {
+        let mut forced = [[0; MACHINES.len()]; 3];
+        let mut by_cost = [0; MACHINES.len()];
+        let mut exits = Vec::new();
+        for (m, shipped) in MACHINES.iter().enumerate() {
             let machine = shipped.machine();
             for force in FORCES {
                 let tally = check(&subject, &machine, force, expected.as_ref())
                     .unwrap_or_else(|e| panic!("{kernel}: {e}"));
                 assert_eq!(tally.exact, 1, "{kernel}: no lane traps");
-                let (column, n) = match force {
-                    Some(Force::Straight) => (0, tally.converted),
-                    Some(Force::Predicate) => (1, tally.converted),
-                    Some(Force::Select) => (2, tally.converted),
-                    None => (3, tally.converted),
-                    Some(Force::Branch) => {
-                        assert_eq!(tally.converted, 0, "{kernel}");
-                        (4, tally.outcome("exit"))
-                    }
-                };
-                columns[column].push(n);
+                match force {
+                    Some(Force::Straight) => forced[0][m] = tally.converted,
+                    Some(Force::Predicate) => forced[1][m] = tally.converted,
+                    Some(Force::Select) => forced[2][m] = tally.converted,
+                    None => by_cost[m] = tally.converted,
+                    Some(Force::Branch) => assert_eq!(tally.converted, 0, "{kernel}"),
+                }
+                exits.push([tally.outcome("exit"), tally.outcome("trap")]);
                 total.add(&tally);
             }
         }
-        let row = std::array::from_fn(|i| match i {
-            3 => columns[i].iter().sum(),
-            _ => {
-                let n = columns[i][0];
-                assert!(columns[i].iter().all(|&m| m == n), "{kernel}: {columns:?}");
-                n
-            }
-        });
-        seen.push((kernel, row));
+        let everywhere = |all: &[u64]| {
+            assert!(all.iter().all(|&n| n == all[0]), "{kernel}: {forced:?}");
+            all[0]
+        };
+        let forced = [0, 1, 2].map(|i| everywhere(&forced[i]));
+        assert!(exits.iter().all(|e| e == &exits[0]), "{kernel}: {exits:?}");
+        seen.push((kernel, (forced, by_cost, exits[0])));
     }
     assert_eq!(alone, CROSS_LANE);
-    let written: Vec<(String, [u64; 5])> = CONVERTED
+    let written: Vec<(String, Row)> = CONVERTED
         .iter()
         .map(|&(kernel, row)| (kernel.to_owned(), row))
         .collect();
@@ -147,18 +150,18 @@ fn the_decision_is_the_cheapest_of_all_that_were_forced() {
 /// Without a profile the same kernels convert to code that does the same.
 #[test]
 fn same_without_a_profile() {
-    let mut converted = 0;
+    let mut converted = [0; MACHINES.len()];
     for (kernel, subject) in kernels() {
         let blind = subject.without_profile().unwrap();
-        for shipped in MACHINES {
+        for (m, shipped) in MACHINES.iter().enumerate() {
             let outcome = blind
                 .outcome(&settings(&shipped.machine(), None, true))
                 .unwrap_or_else(|e| panic!("{kernel}: {e}"));
             check_same(&outcome).unwrap_or_else(|e| panic!("{kernel}: {e}"));
             let report = outcome.optimized().report();
             assert_eq!(report.predicted, None, "{kernel}");
-            converted += Tally::of(report).converted;
+            converted[m] += Tally::of(report).converted;
         }
     }
-    assert_eq!(converted, 105);
+    assert_eq!(converted, [15, 18, 18, 18, 18, 18]);
 }

@@ -27,6 +27,8 @@ pub struct Drawn {
     pub machine: Machine,
     /// The knob.
     pub force: Option<Force>,
+    /// Whether to ask the interpreter too, which is slow: one in four.
+    pub oracle: bool,
 }
 
 /// What the checks of one drawn kernel saw.
@@ -39,8 +41,9 @@ pub struct Seen {
 }
 
 impl Drawn {
-    /// The first three bytes draw machine, knob and options, the others are
-    /// the program.
+    /// The first three bytes draw the machine, the knob, and options with the
+    /// interpreter, each from bits of its own, so that they meet in all ways;
+    /// the others are the program.
     pub fn new(bytes: &[u8]) -> Self {
         let (draw, program) = bytes.split_at(bytes.len().min(3));
         let byte = |i: usize| draw.get(i).copied().unwrap_or(0);
@@ -54,6 +57,7 @@ impl Drawn {
             program: generate(program, &options),
             machine: MACHINES[usize::from(byte(0)) % MACHINES.len()].machine(),
             force: FORCES[usize::from(byte(1)) % FORCES.len()],
+            oracle: byte(2) >> 6 == 0,
         }
     }
 
@@ -167,6 +171,8 @@ mod tests {
         assert_eq!(drawn.machine.name, MACHINES[1].name);
         assert_eq!(drawn.force, Some(Force::Predicate));
         assert_eq!(drawn.program, generate(&[], &Options::default()));
+        assert!(drawn.oracle);
+        assert!(!Drawn::new(&[1, 2, 64]).oracle);
         assert_eq!(Drawn::new(&[]).force, None);
     }
 }
