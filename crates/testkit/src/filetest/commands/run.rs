@@ -22,6 +22,7 @@
 //! `set` and `feature` lines say how Cranelift is to compile, and mean nothing
 //! here; `target` lines tell how wide pointers are.
 
+mod contradicted;
 mod lanes;
 mod lines;
 mod versions;
@@ -89,6 +90,7 @@ impl FileTest for Run {
                 .or_insert_with(|| program(&units, found.unit));
             let verdict = match (program, found.parse(unit)) {
                 (Err(verdict), _) => verdict.clone(),
+                (Ok(_), Ok(_)) if let Some(verdict) = found.contradicted(unit) => verdict,
                 (Ok(_), Ok(line)) => {
                     lines.entry(found.unit).or_default().push(line);
                     continue;

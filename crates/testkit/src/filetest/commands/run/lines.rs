@@ -6,6 +6,8 @@ use cranelift_reader::{Comparison, Invocation, RunCommand, parse_run_command};
 use warpfold::clif::Unit;
 use warpfold::ir::TrapCode;
 
+use super::contradicted;
+use crate::filetest::Verdict;
 use crate::oracle::{bits, data};
 
 /// The words that begin such a comment.
@@ -97,6 +99,11 @@ fn is_line(comment: &str) -> bool {
 }
 
 impl Found {
+    /// What becomes of the line if CLIF's documentation contradicts it.
+    pub(super) fn contradicted(&self, unit: &Unit) -> Option<Verdict> {
+        contradicted::verdict(&self.text, unit)
+    }
+
     /// Reads the line. It is about the function that it stands after, whatever
     /// name it calls: Cranelift's native runs do not look at the name either,
     /// and there are files that rely on it.
