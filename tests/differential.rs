@@ -11,10 +11,13 @@
 //!
 //! Where a peer says otherwise or cannot do it stands in [`recorded`], with who
 //! is right by CLIF's documentation; a record that nothing needs any more is an
-//! error like a disagreement that is not recorded.
+//! error like a disagreement that is not recorded. Arithmetic on `f16`, which
+//! neither peer has, is compared with [wider types](half).
 
 #[path = "differential/cases.rs"]
 mod cases;
+#[path = "differential/half.rs"]
+mod half;
 #[path = "differential/inputs.rs"]
 mod inputs;
 #[path = "differential/native.rs"]
@@ -223,6 +226,49 @@ fn judge(found: &BTreeMap<(Peer, String, String), Found>, native: bool) -> Strin
         }
     }
     problems
+}
+
+/// What of `f16` no peer has.
+#[test]
+fn half_precision_is_double_precision_rounded() {
+    quiet_peers();
+    let lacking: BTreeSet<String> = RECORDED
+        .iter()
+        .filter(|r| r.peer == Peer::Native && matches!(r.says, Says::Nothing))
+        .filter(|r| {
+            r.types
+                .iter()
+                .any(|t| t.ends_with("f16") || t.starts_with("f16 to"))
+        })
+        .flat_map(|r| r.ops.iter().map(|&op| op.to_owned()))
+        .collect();
+    let (mut tested, mut comparisons) = (BTreeSet::new(), 0);
+    for (seed, case) in rows().flat_map(cases::cases).enumerate() {
+        let op = case.op.to_string();
+        let half = case.params.contains(&"f16") || case.results.contains(&"f16");
+        if !half || !lacking.contains(&op) {
+            continue;
+        }
+        let func = case.function().expect("only valid cases are kept");
+        let rows = inputs::inputs(&case.params, seed as u64);
+        for (input, ours) in rows.iter().zip(peers::ours(&case, &func, &rows)) {
+            let Some(expected) = half::expected(&case, input) else {
+                continue;
+            };
+            assert!(
+                same(&case, &ours, &expected),
+                "{op} {}: {input:x?} is {ours:x?}, not {expected:x?}",
+                case.label
+            );
+            comparisons += 1;
+        }
+        tested.insert(op);
+    }
+    println!(
+        "{} rows of f16, {comparisons} comparisons with f64",
+        tested.len()
+    );
+    assert_eq!(tested, lacking);
 }
 
 /// The book's list of disagreements and the records are about the same.

@@ -100,6 +100,22 @@ impl Case {
         text + "    return\n}\n"
     }
 
+    /// The same with one type in the place of another.
+    pub fn with_type(&self, from: &'static str, to: &'static str) -> Self {
+        let swap = |types: &[&'static str]| -> Vec<_> {
+            types
+                .iter()
+                .map(|&t| if t == from { to } else { t })
+                .collect()
+        };
+        Self {
+            params: swap(&self.params),
+            results: swap(&self.results),
+            body: self.body.replace(from, to),
+            ..self.clone()
+        }
+    }
+
     /// The function, if it is valid.
     pub fn function(&self) -> Option<Function> {
         let func = parse(&self.text())?;
