@@ -31,7 +31,6 @@ impl Native {
         let mut flags = settings::builder();
         flags.set("use_colocated_libcalls", "false").ok()?;
         flags.set("is_pic", "false").ok()?;
-        flags.set("enable_llvm_abi_extensions", "true").ok()?;
         let isa = cranelift_native::builder().ok()?;
         let isa = isa.finish(settings::Flags::new(flags)).ok()?;
         let builder = JITBuilder::with_isa(isa, default_libcall_names());
