@@ -338,10 +338,20 @@ pub fn coverage_page() -> String {
          - `fcvt_to_sint` to `i128` traps where the number does not fit; the interpreter saturates. (For both\n  \
            three run lines of Cranelift's own `i128-conversion.clif`, which no backend runs, ask for what the\n  \
            interpreter gives.)\n\
-         - Conversions from integers to `f16` and of `f16` to integers, which the interpreter does not know,\n  \
-           round and trap like those of the other floats.\n\
+         - `srem` of the least number by -1 is 0, as in Cranelift's native code; the interpreter traps with\n  \
+           `int_ovf`.\n\
+         - `isplit` of `i64` yields two `i32`; the interpreter gives the whole number for both halves.\n\
+         - `fcmp` of `f16` compares numbers; the interpreter orders them wrongly, or gives up.\n\
          - An atomic access demands alignment to its width even without `aligned`, as every GPU does (and\n  \
            AArch64). CLIF leaves this to the target; the interpreter demands it only with the flag.\n\n\
+         **What other implementations do not have** is computed here all the same:\n\n\
+         - Neither the interpreter nor the code for x86-64 has arithmetic on `f16`, its conversions, or\n  \
+           bitwise logic of it. They round and trap like those of the other floats.\n\
+         - The interpreter has no `umulhi` and `smulhi` of `i128`, no `iconcat` to less than `i128` and no\n  \
+           `isplit` of `i16` and `i32`.\n\
+         - The code for x86-64 lacks `iconcat` and `isplit` but for `i128`; carries into an addition and\n  \
+           borrows out of a subtraction; division, high multiplies, minimum and maximum of `i128`;\n  \
+           conversions between floats and `i128`, and of floats to `i8` and `i16`; and big-endian accesses.\n\n\
          **Functions** of a file call each other, by name or by address, in any way but with\n\
          exceptions. Who is called must stand in the file, with the types that the caller declares; an\n\
          [intrinsic](intrinsics.md) is no function and has no address.\n\n\
