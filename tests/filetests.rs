@@ -382,7 +382,9 @@ block0(v0: i32x4):
 
 #[test]
 fn jobs_do_not_change_the_report() {
-    let files = test_files(&folder().join("run")).unwrap();
+    let mut files = test_files(&folder().join("run")).unwrap();
+    // Enough of different length; `all_files` runs the rest.
+    files.truncate(8);
     let runner = Runner::new(Registry::builtin());
     let one = runner.run_files(&files, 1, &|_| {}).unwrap();
     let seen = std::sync::Mutex::new(Vec::new());
