@@ -135,6 +135,11 @@ pub struct RoadArgs {
     #[arg(long, value_name = "FORM")]
     pub force: Option<warpfold::opt::report::Force>,
 
+    /// What is assumed of conditions that nothing is known of: the probability
+    /// that a lane is true, and the correlation of a warp's lanes
+    #[arg(long, value_name = "p=P,rho=R", default_value = "p=1/2,rho=0")]
+    pub prior: warpfold::opt::Prior,
+
     /// Leave what conversion emits as it is, so that predictions are exact
     #[arg(long)]
     pub no_cleanup: bool,

@@ -75,6 +75,7 @@ pub fn default_machine() -> Result<Machine, Failure> {
 pub fn settings(road: &RoadArgs) -> Result<Settings, Failure> {
     Ok(Settings {
         force: road.force,
+        prior: road.prior,
         cleanup: !road.no_cleanup,
         ..Settings::new(input::machine(&road.machine)?)
     })

@@ -1,12 +1,14 @@
 //! If-conversion: text in, text and numbers out.
 
-use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
+use std::collections::BTreeMap;
+
+use warpfold_analysis::uniformity::{LaunchShape, Uniformity, UniformityOptions};
 use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, Function, Origin, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::report::{CountSource, Decision, Force, Form, Priced, Verdict};
-use warpfold_opt::{Context, Conversion, Log, Prior, SourceBranch, convert, mark_proven};
+use warpfold_opt::{Assumed, Context, Conversion, Log, Prior, SourceBranch, convert, mark_proven};
 
 struct Case {
     func: Function,
@@ -14,6 +16,7 @@ struct Case {
     force: Option<Force>,
     profile: Option<Profile>,
     cleanup: bool,
+    prior: Prior,
 }
 
 fn case(text: &str) -> Case {
@@ -26,6 +29,7 @@ fn case(text: &str) -> Case {
         force: None,
         profile: None,
         cleanup: false,
+        prior: Prior::default(),
     }
 }
 
@@ -66,6 +70,7 @@ impl Case {
             .map(|&b| SourceBranch {
                 origin: func.block(b).origin,
                 opcode: "brif",
+                hint: func.term(b).mark().and_then(|m| m.hint),
             })
             .collect();
         let machine = Machine::builtin(self.machine).expect("a shipped machine");
@@ -79,7 +84,11 @@ impl Case {
                 joins: JoinRule::Default,
                 profile: self.profile.as_ref(),
                 force: self.force,
-                prior: Prior::default(),
+                assumed: Assumed {
+                    prior: self.prior,
+                    priors: &BTreeMap::new(),
+                    shape: LaunchShape::unknown(),
+                },
                 cleanup: self.cleanup,
             },
         );

@@ -56,6 +56,7 @@ pub use warpfold_machine as machine;
 pub use warpfold_opt as opt;
 
 mod error;
+mod hints;
 pub mod launch;
 mod measure;
 pub mod render;
@@ -65,6 +66,7 @@ mod settings;
 mod source;
 
 pub use error::{Diagnostic, Errors, Fault, machine_diagnostic};
+pub use hints::BranchHint;
 pub use measure::{Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{

@@ -27,6 +27,7 @@ use warpfold_opt as opt;
 use warpfold_opt::report::Report;
 
 use crate::error::{self, Diagnostic, Errors};
+use crate::hints::{self, BranchHint, Priors};
 use crate::measure::{self, Outcome};
 use crate::settings::{Options, RunOptions, Settings};
 use crate::source::{from_clif, with_branches};
@@ -47,9 +48,11 @@ pub struct Lowered {
     called: bool,
     /// The kernel's.
     branches: Vec<opt::SourceBranch>,
-    /// What the branches of the functions are called in the source, by the
-    /// function's name and the branch's origin.
-    opcodes: BTreeMap<(String, Origin), &'static str>,
+    /// The branches of all functions, by the function's name and the branch's
+    /// origin.
+    sources: BTreeMap<(String, Origin), opt::SourceBranch>,
+    /// What is known of their conditions, by the same.
+    pub(crate) priors: Priors,
     options: Options,
 }
 
@@ -65,11 +68,11 @@ impl Lowered {
         options: Options,
         lines: &BTreeMap<String, Lines>,
     ) -> Result<Self, Errors> {
-        let opcodes = sources.iter().flat_map(|(func, branches)| {
-            let key = |b: &opt::SourceBranch| ((func.name.clone(), b.origin), b.opcode);
+        let all = sources.iter().flat_map(|(func, branches)| {
+            let key = |b: &opt::SourceBranch| ((func.name.clone(), b.origin), *b);
             branches.iter().map(key).collect::<Vec<_>>()
         });
-        let opcodes = opcodes.collect();
+        let all = all.collect();
         let (functions, mut branches): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let branches = branches.swap_remove(kernel);
         let (functions, kernel) = reached(functions, kernel);
@@ -85,7 +88,8 @@ impl Lowered {
             functions,
             kernel,
             branches,
-            opcodes,
+            sources: all,
+            priors: Priors::new(),
             options,
         })
     }
@@ -173,6 +177,32 @@ impl Lowered {
         &self.options
     }
 
+    /// Says something about a branch of the kernel, as a comment in its text
+    /// would, in place of what a comment said.
+    ///
+    /// # Errors
+    /// If the kernel has no such branch.
+    pub fn with_hint(mut self, branch: Origin, hint: BranchHint) -> Result<Self, Errors> {
+        let found = self.branches.iter_mut().find(|b| b.origin == branch);
+        let Some(found) = found else {
+            let message = format!("a hint for a branch that is not there: inst{}", branch.inst);
+            let at = Diagnostic::new(&self.file, message).at(branch.line, 0);
+            return Err(at.into());
+        };
+        hints::set(&mut self.functions[self.kernel], found, hint.form);
+        if let Some(prior) = hint.prior {
+            let name = self.functions[self.kernel].name.clone();
+            self.priors.insert((name, branch), prior);
+        }
+        Ok(self)
+    }
+
+    fn own_priors(&self) -> BTreeMap<Origin, opt::Prior> {
+        let name = &self.func().name;
+        let own = self.priors.iter().filter(|((f, _), _)| f == name);
+        own.map(|((_, origin), prior)| (*origin, *prior)).collect()
+    }
+
     /// Folds constants and common subexpressions, removes dead code, and
     /// inlines callees that do not call themselves.
     ///
@@ -193,19 +223,26 @@ impl Lowered {
         opt::inline(&mut func, &others, self.options.joins, &mut log);
         opt::clean(&mut func, self.options.joins, &mut log);
         let mut branches = self.branches.clone();
+        let mut priors = self.own_priors();
         for copy in &log.inlined {
             let of = copy.path.last().map_or("", |step| step.callee.as_str());
-            let opcode = self.opcodes.get(&(of.to_owned(), copy.source));
+            let key = (of.to_owned(), copy.source);
+            let source = self.sources.get(&key);
             branches.push(opt::SourceBranch {
                 origin: copy.origin,
-                opcode: opcode.copied().unwrap_or(copy.opcode),
+                opcode: source.map_or(copy.opcode, |s| s.opcode),
+                hint: source.and_then(|s| s.hint),
             });
+            if let Some(&prior) = self.priors.get(&key) {
+                priors.insert(copy.origin, prior);
+            }
         }
         let uniformity = self.mark(&mut func, "after clean-up")?;
         Ok(Before {
             lowered: self,
             func,
             branches,
+            priors,
             log,
             uniformity,
         })
@@ -221,6 +258,7 @@ impl Lowered {
         let uniformity = self.mark(&mut func, "as read")?;
         Ok(Before {
             branches: self.branches.clone(),
+            priors: self.own_priors(),
             lowered: self,
             func,
             log: opt::Log::default(),
@@ -334,6 +372,8 @@ pub struct Before {
     func: Function,
     /// Those of the source, then those that came in with callees.
     branches: Vec<opt::SourceBranch>,
+    /// What is known of their conditions.
+    priors: BTreeMap<Origin, opt::Prior>,
     log: opt::Log,
     uniformity: Uniformity,
 }
@@ -446,7 +486,11 @@ impl Canonical {
                 joins: self.before.lowered.options.joins,
                 profile: self.profile.as_ref(),
                 force: settings.force,
-                prior: settings.prior,
+                assumed: opt::Assumed {
+                    prior: settings.prior,
+                    priors: &self.before.priors,
+                    shape: self.before.lowered.options.shape.unwrap_or_default(),
+                },
                 cleanup: settings.cleanup,
             },
         );

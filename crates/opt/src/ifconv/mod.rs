@@ -19,7 +19,7 @@ use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, CostClass, Function, Inst, Origin, print};
+use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, print};
 use warpfold_machine::{Cost, Machine};
 
 use self::decide::Assignment;
@@ -31,7 +31,7 @@ use crate::log::Log;
 use crate::pass;
 use crate::report::{Force, Removed, Report};
 
-pub use self::counts::{Frequencies, Prior};
+pub use self::counts::{Assumed, Frequencies};
 
 /// A branch of the function that was lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,8 @@ pub struct SourceBranch {
     pub origin: Origin,
     /// `brif` or `br_table`.
     pub opcode: &'static str,
+    /// What its author asks for.
+    pub hint: Option<Hint>,
 }
 
 /// What a conversion is decided by.
@@ -59,8 +61,8 @@ pub struct Context<'a> {
     pub profile: Option<&'a Profile>,
     /// A knob that overrides cost.
     pub force: Option<Force>,
-    /// What is assumed of conditions without a profile.
-    pub prior: Prior,
+    /// What counts rest on without a profile.
+    pub assumed: Assumed<'a>,
     /// Whether to clean up after rewriting. Without it, what is emitted is
     /// exactly what was priced.
     pub cleanup: bool,
@@ -106,7 +108,14 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
     let regions = Regions::new(canonical, &cfg, &joins, &loops);
     let counts = match cx.profile {
         Some(profile) => Frequencies::measured(profile),
-        None => Frequencies::expected(canonical, &cfg, &joins, &regions, cx.uniformity, cx.prior),
+        None => Frequencies::expected(
+            canonical,
+            &cfg,
+            &joins,
+            &regions,
+            cx.uniformity,
+            &cx.assumed,
+        ),
     };
     let ownership = Ownership::new(canonical, &regions, cx.log);
     let mut places = SecondaryMap::with_capacity(canonical.num_blocks());
