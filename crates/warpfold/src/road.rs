@@ -445,6 +445,7 @@ impl Canonical {
                 machine: &settings.machine,
                 joins: self.before.lowered.options.joins,
                 profile: self.profile.as_ref(),
+                policy: &opt::ifconv::policy::Cheapest,
                 force: settings.force,
                 prior: settings.prior,
                 cleanup: settings.cleanup,
