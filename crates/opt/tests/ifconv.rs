@@ -7,6 +7,7 @@ use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, Function, Origin, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
+use warpfold_opt::ifconv::policy::Cheapest;
 use warpfold_opt::report::{CountSource, Decision, Force, Form, Priced, Verdict};
 use warpfold_opt::{Assumed, Context, Conversion, Log, Prior, SourceBranch, convert, mark_proven};
 
@@ -83,6 +84,7 @@ impl Case {
                 machine: &machine,
                 joins: JoinRule::Default,
                 profile: self.profile.as_ref(),
+                policy: &Cheapest,
                 force: self.force,
                 assumed: Assumed {
                     prior: self.prior,

@@ -13,6 +13,7 @@ use warpfold_machine::Cost;
 use super::ledger::{Entry, Ledger};
 use super::legality::Blocker;
 use super::plan::{self, Inputs, Plan};
+use super::policy::{Policy, Question};
 use crate::report::{Component, Estimate, Force, Form};
 
 /// What is known of a region when it is decided.
@@ -52,8 +53,8 @@ impl Assignment {
     }
 }
 
-/// Decides for every region.
-pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>) -> Assignment {
+/// Decides for every region as `policy` answers.
+pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>, policy: &dyn Policy) -> Assignment {
     let regions = cx.regions;
     let mut out = Assignment::default();
     for id in regions.ids().rev() {
@@ -63,17 +64,31 @@ pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>) -> Assignment {
         if let Ok(plan) = &plan {
             estimates.push(estimate(Form::Straight, |sink| ledger.plan(plan, sink)));
         }
-        let choice = choose(cx.force, &estimates);
-        let best = estimates
-            .iter()
-            .find(|e| e.form == choice)
-            .map_or(Cost::ZERO, |e| e.total);
-        out.options[id] = Some(Options {
+        let mut options = Options {
             plan,
             estimates,
-            choice,
-            best,
-        });
+            choice: Form::Branch,
+            best: Cost::ZERO,
+        };
+        let asked = match cx.force {
+            Some(Force::Branch) => Form::Branch,
+            Some(_) => Form::Straight,
+            None => policy.choose(&Question {
+                func: cx.func,
+                regions,
+                region: id,
+                machine: cx.machine,
+                uniformity: cx.uniformity,
+                counts: ledger.counts,
+                options: &options,
+            }),
+        };
+        // The branch is always legal and comes first.
+        let legal = options.estimates.iter().find(|e| e.form == asked);
+        if let Some(e) = legal.or(options.estimates.first()) {
+            (options.choice, options.best) = (e.form, e.total);
+        }
+        out.options[id] = Some(options);
     }
     let mut stack: Vec<RegionId> = regions.roots().iter().rev().copied().collect();
     while let Some(id) = stack.pop() {
@@ -89,17 +104,6 @@ pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>) -> Assignment {
         }
     }
     out
-}
-
-/// The cheapest form, the branch on a tie; or what the knob says.
-fn choose(force: Option<Force>, estimates: &[Estimate]) -> Form {
-    let straight = estimates.iter().find(|e| e.form == Form::Straight);
-    match (force, straight) {
-        (Some(Force::Branch), _) | (_, None) => Form::Branch,
-        (Some(_), Some(_)) => Form::Straight,
-        (None, Some(s)) if s.total < estimates[0].total => Form::Straight,
-        (None, Some(_)) => Form::Branch,
-    }
 }
 
 fn branch_estimate(

@@ -3,7 +3,7 @@
 //! One room each: [`legality`] (what may not be converted), [`plan`] (what the
 //! straight form will emit), [`counts`] (how often things run), [`ledger`]
 //! (what that costs, and which branch pays), [`decide`] (the cheapest legal
-//! assignment), [`rewrite`] (emits the plans). What the regions are,
+//! assignment), [`policy`] (whoever else may decide), [`rewrite`] (emits the plans). What the regions are,
 //! `warpfold_analysis::regions` says. [`convert`] walks through them.
 
 pub mod counts;
@@ -11,6 +11,7 @@ pub mod decide;
 pub mod ledger;
 pub mod legality;
 pub mod plan;
+pub mod policy;
 pub mod rewrite;
 mod write_up;
 
@@ -25,6 +26,7 @@ use warpfold_machine::{Cost, Machine};
 use self::decide::Assignment;
 use self::ledger::{Entry, Ledger, Ownership, Payer};
 use self::plan::Plan;
+use self::policy::Policy;
 use self::rewrite::Emitted;
 use crate::edit::laid_out;
 use crate::log::Log;
@@ -59,7 +61,9 @@ pub struct Context<'a> {
     pub joins: JoinRule,
     /// Counts of a launch with all branches kept, if there are any.
     pub profile: Option<&'a Profile>,
-    /// A knob that overrides cost.
+    /// Who decides.
+    pub policy: &'a dyn Policy,
+    /// A knob that overrides whoever decides.
     pub force: Option<Force>,
     /// What counts rest on without a profile.
     pub assumed: Assumed<'a>,
@@ -127,6 +131,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
         cfg: &cfg,
         regions: &regions,
         machine: cx.machine,
+        uniformity: cx.uniformity,
         places: &places,
         force: cx.force,
     };
@@ -136,7 +141,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
         counts: &counts,
         owners: &ownership,
     };
-    let assignment = decide::decide(&inputs, &ledger);
+    let assignment = decide::decide(&inputs, &ledger, cx.policy);
     let plans: Vec<&Plan> = assignment
         .straight
         .iter()

@@ -37,6 +37,7 @@ mod walk;
 use hashbrown::{HashMap, HashSet};
 use warpfold_analysis::Cfg;
 use warpfold_analysis::regions::Regions;
+use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Inst, Opcode, Value};
 use warpfold_machine::Machine;
@@ -155,6 +156,8 @@ pub struct Inputs<'a> {
     pub regions: &'a Regions,
     /// The machine, for the price of guards and selects.
     pub machine: &'a Machine,
+    /// What is uniform.
+    pub uniformity: &'a Uniformity,
     /// Each block's place in a topological order that does not depend on the
     /// order of edges.
     pub places: &'a SecondaryMap<Block, u32>,
