@@ -6,6 +6,7 @@ use warpfold_analysis::uniformity::{LaunchShape, Uniformity, UniformityOptions};
 use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, Origin, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
+use warpfold_opt::ifconv::policy::Cheapest;
 use warpfold_opt::report::{CountSource, Counts, Form, Verdict};
 use warpfold_opt::{Assumed, Context, Conversion, Log, Prior, SourceBranch, convert, mark_proven};
 
@@ -59,6 +60,7 @@ fn decide(text: &str, given: Given) -> Conversion {
             machine: &machine,
             joins: JoinRule::Default,
             profile: given.profile.as_ref(),
+            policy: &Cheapest,
             force: None,
             assumed: Assumed {
                 prior: given.prior.map_or_else(Prior::default, prior),

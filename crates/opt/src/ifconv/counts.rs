@@ -157,6 +157,13 @@ struct Part {
     mask: Option<u32>,
 }
 
+impl Part {
+    /// Lanes, summed over the passes.
+    fn lane_passes(&self) -> u64 {
+        self.passes.saturating_mul(self.lanes.into())
+    }
+}
+
 /// What is expected of a block: in full warps, and in the warps that are the
 /// last of their block and not full.
 type State = [Part; 2];
@@ -319,12 +326,33 @@ impl Expectation<'_> {
         }
     }
 
+    /// Lanes that are true in the executions by one kind of warps.
+    fn lanes_true(&self, b: Block, at: Part) -> u64 {
+        let all = at.lane_passes();
+        match (self.sides(b, at), at.mask, self.uniformity.known_mask(b)) {
+            ((_, CountSource::Mask), Some(lanes), Some(mask)) => {
+                at.passes.saturating_mul((lanes & mask).count_ones().into())
+            }
+            (([t, _], CountSource::Uniform), ..) => t.saturating_mul(at.lanes.into()),
+            // Of the warp that splits, half the lanes.
+            (([_, f], CountSource::TailGuard), ..) => {
+                all.saturating_sub(f.saturating_mul(at.lanes.into()) / 2)
+            }
+            _ => self.prior(b).lane_true.of(all),
+        }
+    }
+
     fn branch(&mut self, b: Block) {
         let at = self.state[b];
         let (mut counts, source) = if matches!(self.func.term(b), Terminator::Br { .. }) {
             let [full, last] = at.map(|part| self.sides(b, part));
             let [t, f] = [0, 1].map(|side| full.0[side] + last.0[side]);
-            (two_way(passes(&at), t, f), full.1)
+            let mut counts = two_way(passes(&at), t, f);
+            let lanes = at.map(|part| self.lanes_true(b, part));
+            let all: u64 = at.iter().map(Part::lane_passes).sum();
+            let on: u64 = lanes.iter().sum();
+            counts.lanes = [on, all.saturating_sub(on)].into_iter().collect();
+            (counts, full.1)
         } else {
             self.switch(b, passes(&at))
         };
@@ -351,6 +379,7 @@ impl Expectation<'_> {
             executions: n,
             taken: (0..targets).map(|_| self.entry(b, n)).collect(),
             splits: if uniform { 0 } else { n },
+            ..BranchCounts::default()
         };
         let source = if uniform {
             CountSource::Uniform
@@ -366,5 +395,6 @@ fn two_way(n: u64, any_true: u64, any_false: u64) -> BranchCounts {
         executions: n,
         taken: [any_true, any_false].into_iter().collect(),
         splits: (any_true + any_false).saturating_sub(n),
+        ..BranchCounts::default()
     }
 }
