@@ -14,6 +14,7 @@ pub mod ifconv;
 pub mod inline;
 pub mod log;
 pub mod pass;
+pub mod policy;
 pub mod prior;
 pub mod report;
 pub mod safety;

@@ -22,6 +22,9 @@ pub enum Form {
     Branch,
     /// A guarded exit or trap in its place.
     Exit,
+    /// Straight-line code, its sides behind uniform jumps that are taken when
+    /// no lane goes there.
+    Skip,
     /// Straight-line code in its place: each instruction bare where it is safe
     /// to speculate, guarded otherwise.
     Straight,
@@ -33,6 +36,7 @@ impl Form {
         match self {
             Self::Branch => "branch",
             Self::Exit => "exit",
+            Self::Skip => "skip",
             Self::Straight => "straight",
         }
     }

@@ -80,7 +80,9 @@ pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>, policy: &dyn Policy) -> Assi
                 machine: cx.machine,
                 uniformity: cx.uniformity,
                 counts: ledger.counts,
+                loops: cx.loops,
                 options: &options,
+                decided: &out,
             }),
         };
         // The branch is always legal and comes first.

@@ -132,6 +132,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
         regions: &regions,
         machine: cx.machine,
         uniformity: cx.uniformity,
+        loops: &loops,
         places: &places,
         force: cx.force,
     };

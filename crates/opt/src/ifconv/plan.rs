@@ -35,9 +35,9 @@ mod merge;
 mod walk;
 
 use hashbrown::{HashMap, HashSet};
-use warpfold_analysis::Cfg;
 use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
+use warpfold_analysis::{Cfg, Loops};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Inst, Opcode, Value};
 use warpfold_machine::Machine;
@@ -158,6 +158,8 @@ pub struct Inputs<'a> {
     pub machine: &'a Machine,
     /// What is uniform.
     pub uniformity: &'a Uniformity,
+    /// Its loops.
+    pub loops: &'a Loops,
     /// Each block's place in a topological order that does not depend on the
     /// order of edges.
     pub places: &'a SecondaryMap<Block, u32>,

@@ -13,13 +13,14 @@
 
 use std::fmt;
 
+use warpfold_analysis::Loops;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::Function;
 use warpfold_machine::{Cost, Machine};
 
 use super::counts::Frequencies;
-use super::decide::Options;
+use super::decide::{Assignment, Options};
 use crate::report::Form;
 
 /// What is known of a region that a policy is asked about.
@@ -37,8 +38,12 @@ pub struct Question<'a> {
     pub uniformity: &'a Uniformity,
     /// How often things run.
     pub counts: &'a Frequencies,
+    /// Its loops.
+    pub loops: &'a Loops,
     /// What is legal, each legal form's price, and what it would emit.
     pub options: &'a Options,
+    /// The regions that have been asked about.
+    pub decided: &'a Assignment,
 }
 
 impl Question<'_> {
@@ -47,6 +52,12 @@ impl Question<'_> {
     pub fn price(&self, form: Form) -> Option<Cost> {
         let mut estimates = self.options.estimates.iter();
         estimates.find(|e| e.form == form).map(|e| e.total)
+    }
+
+    /// What was answered for a region inside this one.
+    pub fn answered(&self, region: RegionId) -> Form {
+        let options = self.decided.option(region);
+        options.map_or(Form::Branch, |o| o.choice)
     }
 }
 
