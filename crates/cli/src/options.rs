@@ -130,7 +130,11 @@ pub struct RoadArgs {
     #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
     pub machine: String,
 
-    /// Override cost wherever legal: branch, straight, select (all bare) or
+    /// Who decides, by name (see `warpfold policies`)
+    #[arg(long, value_name = "NAME", default_value = "cost", value_parser = policy)]
+    pub policy: warpfold::Decider,
+
+    /// Override who decides wherever legal: branch, straight, select (all bare) or
     /// predicate (all guarded)
     #[arg(long, value_name = "FORM")]
     pub force: Option<warpfold::opt::report::Force>,
@@ -146,6 +150,10 @@ pub struct RoadArgs {
 
     #[command(flatten)]
     pub check: CheckArgs,
+}
+
+fn policy(name: &str) -> Result<warpfold::Decider, String> {
+    warpfold::policy(name)
 }
 
 /// What every command that walks the road takes.

@@ -74,6 +74,7 @@ pub fn default_machine() -> Result<Machine, Failure> {
 /// How to convert.
 pub fn settings(road: &RoadArgs) -> Result<Settings, Failure> {
     Ok(Settings {
+        policy: road.policy.clone(),
         force: road.force,
         prior: road.prior,
         cleanup: !road.no_cleanup,

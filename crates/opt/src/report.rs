@@ -9,7 +9,7 @@
 use std::fmt;
 
 use warpfold_analysis::uniformity::Scope;
-use warpfold_ir::{Block, Inst, Origin};
+use warpfold_ir::{Block, Hint, Inst, Origin};
 use warpfold_machine::Cost;
 
 use crate::ifconv::legality::Blocker;
@@ -266,8 +266,28 @@ pub struct Decision {
     /// The predicted cost of what belongs to this branch in the chosen
     /// assignment: its own issues and overhead, nested branches not included.
     pub predicted: Option<Cost>,
-    /// The knob that overrode cost, if one did.
+    /// The knob that overrode whoever decides, if one did.
     pub forced: Option<Force>,
+    /// What its author asked for, and whether that was done.
+    pub hint: Option<Hinted>,
+}
+
+/// A hint and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hinted {
+    /// What was asked for.
+    pub hint: Hint,
+    /// Why it was not done; `None` if it was.
+    pub refused: Option<Refusal>,
+}
+
+/// Why a hint was not followed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// What forbids it, if legality does.
+    pub blocker: Option<Blocker>,
+    /// The reason, one line.
+    pub why: String,
 }
 
 impl Decision {
@@ -315,6 +335,8 @@ pub struct Report {
     pub function: String,
     /// The machine it was decided for.
     pub machine: String,
+    /// The name of who decided.
+    pub policy: String,
     /// One entry per CLIF branch, in CLIF layout order.
     pub decisions: Vec<Decision>,
     /// Predicted cost of the whole function with the chosen assignment; only

@@ -55,6 +55,7 @@ pub use warpfold_ir as ir;
 pub use warpfold_machine as machine;
 pub use warpfold_opt as opt;
 
+pub mod compare;
 mod error;
 mod hints;
 pub mod launch;
@@ -70,6 +71,7 @@ pub use hints::BranchHint;
 pub use measure::{Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{
-    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Options, RunOptions, Settings,
+    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Decider, Options, RunOptions,
+    Settings, policy,
 };
 pub use source::{Kernel, Source, Syntax};

@@ -485,7 +485,7 @@ impl Canonical {
                 machine: &settings.machine,
                 joins: self.before.lowered.options.joins,
                 profile: self.profile.as_ref(),
-                policy: &opt::ifconv::policy::Cheapest,
+                policy: &*settings.policy,
                 force: settings.force,
                 assumed: opt::Assumed {
                     prior: settings.prior,

@@ -6,8 +6,8 @@
 //! overrides cost, never legality.
 
 use warpfold_analysis::regions::{RegionId, Regions};
-use warpfold_ir::Block;
 use warpfold_ir::entity::SecondaryMap;
+use warpfold_ir::{Block, Hint};
 use warpfold_machine::Cost;
 
 use super::ledger::{Entry, Ledger};
@@ -59,7 +59,10 @@ pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>, policy: &dyn Policy) -> Assi
     let mut out = Assignment::default();
     for id in regions.ids().rev() {
         let region = &regions[id];
-        let plan = plan::plan(cx, region.head, region.join);
+        let plan = cx
+            .hints
+            .allow(id)
+            .and_then(|()| plan::plan(cx, region.head, region.join));
         let mut estimates = vec![branch_estimate(regions, ledger, id, &out)];
         if let Ok(plan) = &plan {
             estimates.push(estimate(Form::Straight, |sink| ledger.plan(plan, sink)));
@@ -70,9 +73,12 @@ pub fn decide(cx: &Inputs<'_>, ledger: &Ledger<'_>, policy: &dyn Policy) -> Assi
             choice: Form::Branch,
             best: Cost::ZERO,
         };
+        let flatten = cx.hints.of(id) == Some(Hint::Flatten) && options.plan.is_ok();
         let asked = match cx.force {
+            _ if cx.hints.of(id) == Some(Hint::Keep) => Form::Branch,
             Some(Force::Branch) => Form::Branch,
             Some(_) => Form::Straight,
+            None if flatten => Form::Straight,
             None => policy.choose(&Question {
                 func: cx.func,
                 regions,

@@ -47,6 +47,11 @@ pub enum Blocker {
         /// The head of the region that is too deep.
         block: Block,
     },
+    /// A branch inside that its author keeps.
+    Keep {
+        /// The block that it ends.
+        block: Block,
+    },
     /// An instruction that is not safe to speculate, where all must be bare.
     Unsafe {
         /// The instruction.
@@ -57,7 +62,7 @@ pub enum Blocker {
 }
 
 /// Each rule's name and meaning, in the order of [`Blocker`].
-pub const RULES: [(&str, &str); 7] = [
+pub const RULES: [(&str, &str); 8] = [
     ("sync", "A barrier, warp synchronisation or fence inside."),
     ("call", "A call inside."),
     (
@@ -70,6 +75,7 @@ pub const RULES: [(&str, &str); 7] = [
         "A block that is entered from several places of the region.",
     ),
     ("depth", "More than 8 regions deep."),
+    ("keep", "A branch inside whose author keeps it by a hint."),
     (
         "unsafe",
         "An instruction that is not safe to speculate, under `--force select`.",
@@ -86,7 +92,8 @@ impl Blocker {
             Self::Switch { .. } => 3,
             Self::Shape { .. } => 4,
             Self::Depth { .. } => 5,
-            Self::Unsafe { .. } => 6,
+            Self::Keep { .. } => 6,
+            Self::Unsafe { .. } => 7,
         };
         RULES[rule].0
     }
@@ -107,6 +114,7 @@ impl Blocker {
             Self::Depth { block } => {
                 format!("{block} heads a region more than {MAX_DEPTH} deep")
             }
+            Self::Keep { block } => format!("the branch of {block} is kept by a hint"),
             Self::Unsafe { inst, why } => {
                 format!("`{}` {why}", print::inst_text(func, inst))
             }

@@ -1,13 +1,14 @@
 //! If-conversion: for each conditional region, a branch or straight-line code.
 //!
 //! One room each: [`legality`] (what may not be converted), [`plan`] (what the
-//! straight form will emit), [`counts`] (how often things run), [`ledger`]
+//! straight form will emit), [`hints`] (what authors ask for), [`counts`] (how often things run), [`ledger`]
 //! (what that costs, and which branch pays), [`decide`] (the cheapest legal
 //! assignment), [`policy`] (whoever else may decide), [`rewrite`] (emits the plans). What the regions are,
 //! `warpfold_analysis::regions` says. [`convert`] walks through them.
 
 pub mod counts;
 pub mod decide;
+pub mod hints;
 pub mod ledger;
 pub mod legality;
 pub mod plan;
@@ -24,6 +25,7 @@ use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, print};
 use warpfold_machine::{Cost, Machine};
 
 use self::decide::Assignment;
+use self::hints::Hints;
 use self::ledger::{Entry, Ledger, Ownership, Payer};
 use self::plan::Plan;
 use self::policy::Policy;
@@ -126,6 +128,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
     for (place, b) in cfg.topological().into_iter().enumerate() {
         places[b] = place as u32;
     }
+    let hints = Hints::new(canonical, &regions);
     let inputs = plan::Inputs {
         func: canonical,
         cfg: &cfg,
@@ -133,6 +136,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
         machine: cx.machine,
         uniformity: cx.uniformity,
         loops: &loops,
+        hints: &hints,
         places: &places,
         force: cx.force,
     };

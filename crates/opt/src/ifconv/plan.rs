@@ -42,6 +42,7 @@ use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Inst, Opcode, Value};
 use warpfold_machine::Machine;
 
+use super::hints::Hints;
 use super::legality::Blocker;
 use crate::report::{Force, StraightShape};
 
@@ -158,6 +159,8 @@ pub struct Inputs<'a> {
     pub machine: &'a Machine,
     /// What is uniform.
     pub uniformity: &'a Uniformity,
+    /// What authors ask for.
+    pub hints: &'a Hints,
     /// Its loops.
     pub loops: &'a Loops,
     /// Each block's place in a topological order that does not depend on the

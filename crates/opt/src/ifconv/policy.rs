@@ -70,6 +70,16 @@ pub trait Policy: fmt::Debug {
     fn choose(&self, question: &Question<'_>) -> Form;
 }
 
+impl<P: Policy + ?Sized> Policy for &P {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn choose(&self, question: &Question<'_>) -> Form {
+        (**self).choose(question)
+    }
+}
+
 /// The cheapest form; on a tie the one that comes first in
 /// [`Options::estimates`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -2,13 +2,13 @@
 
 use hashbrown::HashMap;
 use warpfold_analysis::regions::{NoRegion, RegionId, Regions};
-use warpfold_ir::{Block, Function, Origin, Terminator};
+use warpfold_ir::{Block, Function, Hint, Origin, Terminator};
 use warpfold_machine::Cost;
 
 use super::decide::{Assignment, Options};
 use super::ledger::{Ledger, Payer};
 use super::{Context, SourceBranch, book_all};
-use crate::report::{Counts, Decision, Estimate, Form, Priced, Report, Verdict};
+use crate::report::{Counts, Decision, Estimate, Form, Hinted, Priced, Refusal, Report, Verdict};
 
 pub(super) fn report(
     func: &Function,
@@ -54,6 +54,7 @@ pub(super) fn report(
     Report {
         function: func.name.clone(),
         machine: cx.machine.name.clone(),
+        policy: cx.policy.name().to_owned(),
         decisions: cx.branches.iter().map(|b| writer.decision(b)).collect(),
         predicted: measured.then_some(total),
         predicted_kept: measured.then_some(kept),
@@ -106,8 +107,49 @@ impl Writer<'_> {
                 ),
                 _ => None,
             },
-            forced: self.cx.force.filter(|_| priced),
+            forced: self
+                .cx
+                .force
+                .filter(|_| priced && source.hint != Some(Hint::Keep)),
+            hint: source.hint.map(|hint| Hinted {
+                hint,
+                refused: self.refused(hint, &verdict, block),
+            }),
             verdict,
+        }
+    }
+
+    /// Why a hint was not followed; `None` if it was.
+    fn refused(&self, hint: Hint, verdict: &Verdict, block: Option<Block>) -> Option<Refusal> {
+        let refusal = |why: String| Refusal { blocker: None, why };
+        // What decided for the branch: its region, or the one around it.
+        let region = block.and_then(|b| {
+            let headed = self.regions.headed_by(b).ok();
+            headed.or_else(|| self.regions.smallest_containing(b))
+        });
+        let blocker = region
+            .and_then(|r| self.assignment.option(r))
+            .and_then(|options| options.plan.as_ref().err().copied());
+        match (hint, verdict) {
+            (Hint::Keep, Verdict::Folded(why)) => Some(refusal(why.clone())),
+            (Hint::Flatten, Verdict::NoRegion(why)) => Some(refusal(why.clone())),
+            (
+                Hint::Flatten,
+                Verdict::Priced {
+                    form: Form::Branch, ..
+                }
+                | Verdict::WithRegion {
+                    form: Form::Branch, ..
+                },
+            ) => Some(match (blocker, self.cx.force) {
+                (Some(blocker), _) => Refusal {
+                    blocker: Some(blocker),
+                    why: blocker.describe(self.func),
+                },
+                (None, Some(force)) => refusal(format!("overridden by `{force}`")),
+                (None, None) => refusal(String::from("a hint to keep goes first")),
+            }),
+            _ => None,
         }
     }
 

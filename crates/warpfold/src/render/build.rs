@@ -5,12 +5,14 @@ use warpfold_exec as exec;
 use warpfold_exec::Site;
 use warpfold_ir::{Function, Origin, print};
 use warpfold_machine::Machine;
-use warpfold_opt::report::{Counts, Decision, Estimate, Priced, Report, Verdict};
+use warpfold_opt::Prior;
+use warpfold_opt::prior::Probability;
+use warpfold_opt::report::{Counts, Decision, Estimate, Hinted, Priced, Report, Verdict};
 
 use super::model::{
     BranchCountersDoc, BranchDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc, Document,
-    EstimateDoc, Figure, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc,
-    SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
+    EstimateDoc, Figure, HintDoc, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, PriorDoc,
+    RemovedDoc, RunDoc, SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
 };
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
@@ -124,11 +126,25 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
                 JoinRule::Default => "default",
                 JoinRule::Cfg => "cfg",
             },
+            policy: optimized.report().policy.clone(),
             force: settings.force.map(|f| f.name()),
             cleanup: settings.cleanup,
             profile: optimized.canonical().counts().is_some(),
+            prior: match optimized.canonical().counts() {
+                Some(_) => None,
+                None => Some(prior(settings.prior)),
+            },
         }),
         ..document(command, lowered, optimized.func())
+    }
+}
+
+fn prior(prior: Prior) -> PriorDoc {
+    let millionths = |p: Probability| p.of(1_000_000) as f64 / 1e6;
+    PriorDoc {
+        p: millionths(prior.lane_true),
+        rho: millionths(prior.correlation),
+        text: prior.to_string(),
     }
 }
 
@@ -218,6 +234,7 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
         margin: None,
         break_even_b: None,
         forced: d.forced.map(|f| f.name()),
+        hint: d.hint.as_ref().map(hint),
         predicted: d.predicted,
         measured: None,
     };
@@ -233,6 +250,16 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
         Verdict::Priced { details, .. } => priced(&mut doc, details, canonical),
     }
     doc
+}
+
+fn hint(h: &Hinted) -> HintDoc {
+    let refused = h.refused.as_ref();
+    HintDoc {
+        hint: h.hint.name(),
+        honoured: refused.is_none(),
+        blocker: refused.and_then(|r| r.blocker).map(|b| b.name()),
+        why: refused.map(|r| r.why.clone()),
+    }
 }
 
 fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {

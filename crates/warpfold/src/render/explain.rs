@@ -6,7 +6,7 @@ use warpfold_machine::Cost;
 
 use super::model::{BranchDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc};
 use super::style::{Paint, Tone};
-use super::text::{WIDTH, branch_name, elsewhere, no_effect, place, wrapped};
+use super::text::{WIDTH, branch_name, elsewhere, hint, no_effect, place, wrapped};
 
 /// Width of the labels on the left.
 const LABEL: usize = 11;
@@ -39,6 +39,9 @@ pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
         line("straight", format!("illegal: {blocker}"));
     }
     line("decision", decision(b, paint));
+    if let Some(h) = &b.hint {
+        line("hint", hint(h, paint));
+    }
     if let Some(even) = b.break_even_b {
         line("break-even", break_even(even));
     }
@@ -139,6 +142,9 @@ fn decision(b: &BranchDoc, paint: Paint) -> String {
         }
         (Some(force), None) => {
             let _ = write!(text, ", forced by `{force}`");
+        }
+        (None, Some(m)) if m < Cost::ZERO => {
+            let _ = write!(text, ", though dearer by {}", Cost::ZERO - m);
         }
         (None, Some(m)) => {
             let _ = write!(text, ", cheaper by {m}");

@@ -154,12 +154,29 @@ fn volume(sizes: [u32; 3]) -> u64 {
 pub struct SettingsDoc {
     /// `default` or `cfg`.
     pub joins: &'static str,
-    /// The form that overrode cost.
+    /// Who decided.
+    pub policy: String,
+    /// The form that overrode it.
     pub force: Option<&'static str>,
     /// Whether clean-up followed conversion.
     pub cleanup: bool,
     /// Whether decisions rest on counts of a run.
     pub profile: bool,
+    /// What was assumed of conditions that nothing is known of, where counts
+    /// are no run's.
+    pub prior: Option<PriorDoc>,
+}
+
+/// A prior.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PriorDoc {
+    /// The probability that a lane is true.
+    pub p: f64,
+    /// The correlation of the lanes of a warp.
+    pub rho: f64,
+    /// Both as text.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// The verdict on before and after.
@@ -231,12 +248,27 @@ pub struct BranchDoc {
     /// negative, and null in JSON, where straight is cheaper at any.
     #[serde(serialize_with = "overhead")]
     pub break_even_b: Option<Cost>,
-    /// The form that overrode cost.
+    /// The form that overrode whoever decided.
     pub forced: Option<&'static str>,
+    /// What its author asked for.
+    pub hint: Option<HintDoc>,
     /// Predicted cost of what belongs to it.
     pub predicted: Option<Cost>,
     /// The same, measured.
     pub measured: Option<Cost>,
+}
+
+/// A hint and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HintDoc {
+    /// `flatten` or `keep`.
+    pub hint: &'static str,
+    /// Whether it was followed.
+    pub honoured: bool,
+    /// The rule that forbids it, if one does.
+    pub blocker: Option<&'static str>,
+    /// Why it was not.
+    pub why: Option<String>,
 }
 
 /// `None` for what no overhead can be.

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use super::model::{
-    BranchDoc, CostDoc, Document, EstimateDoc, LaunchDoc, OriginDoc, RunDoc, TrapDoc,
+    BranchDoc, CostDoc, Document, EstimateDoc, HintDoc, LaunchDoc, OriginDoc, RunDoc, TrapDoc,
 };
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
@@ -99,6 +99,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
     out.push('\n');
     if let Some(s) = &doc.settings {
         let mut knobs = Vec::new();
+        if s.policy != "cost" {
+            knobs.push(format!("policy: {}", s.policy));
+        }
         if let Some(force) = s.force {
             let priced = doc.branches.iter().flatten().any(|b| b.forced.is_some());
             knobs.push(match priced {
@@ -120,6 +123,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
                 "estimates are for that many executions, measured is the launch"
             };
             knobs.push(format!("no profile: counts are assumed, {costs}"));
+            if let Some(prior) = s.prior.as_ref().filter(|p| p.text != "p=0.5, rho=0") {
+                knobs.push(format!("prior {}", prior.text));
+            }
         }
         if !knobs.is_empty() {
             out.push_str(&paint.tone(Tone::Dim, knobs.join("; ")));
@@ -263,6 +269,7 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
         (None, Some(force)) => parts.push(format!("forced: {force}")),
         (None, None) => {}
     }
+    parts.extend(b.hint.as_ref().map(|h| hint(h, paint)));
     if parts.is_empty() {
         return None;
     }
@@ -272,6 +279,17 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
         paint.tone(Tone::Dim, name),
         parts.join("; ")
     ))
+}
+
+/// What became of a hint.
+pub(super) fn hint(h: &HintDoc, paint: Paint) -> String {
+    match &h.why {
+        None => format!("hint `{}` followed", h.hint),
+        Some(why) => {
+            let refused = paint.tone(Tone::Warn, format!("hint `{}` refused", h.hint));
+            format!("{refused}: {why}")
+        }
+    }
 }
 
 /// `line 17`, or `inst12`.
@@ -358,7 +376,7 @@ pub(super) const WIDTH: usize = 100;
 
 /// `text` in lines of at most `width` characters, broken after `separator`; a
 /// longer part stands alone.
-pub(super) fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in text.split_inclusive(separator) {
         match lines.last_mut() {
