@@ -187,6 +187,11 @@ impl Profile {
         self.inside.entry((head, b, segment)).or_default()
     }
 
+    /// All that is known of insides: head, block, segment and counts, in order.
+    pub fn insides(&self) -> impl Iterator<Item = ((Block, Block, u32), SegmentCounts)> + '_ {
+        self.inside.iter().map(|(&key, &counts)| (key, counts))
+    }
+
     /// What the functions did that were called.
     pub fn callees(&self) -> &CalleeCounts {
         &self.callees

@@ -91,8 +91,21 @@ impl LaunchArgs {
 #[command(next_help_heading = "Conversion")]
 pub struct ProfileArgs {
     /// Run the kernel first, all branches kept, and decide by its counts
-    #[arg(long)]
-    pub profile: bool,
+    #[arg(long, conflicts_with = "profile")]
+    pub measure: bool,
+
+    #[command(flatten)]
+    pub files: ProfileFiles,
+}
+
+/// Counts from files.
+#[derive(Args)]
+#[command(next_help_heading = "Conversion")]
+pub struct ProfileFiles {
+    /// Decide by the counts in this file, which `warpfold exec --profile-out`
+    /// has written; several add up
+    #[arg(long, value_name = "FILE")]
+    pub profile: Vec<String>,
 }
 
 /// Which version.

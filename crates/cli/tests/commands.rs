@@ -170,7 +170,7 @@ fn explain_gives_reasons_without_running() {
     ] {
         assert!(out.lines().any(|l| l.starts_with(line)), "{line}\n{out}");
     }
-    let profiled = warpfold(&["explain", "--profile", CLAMP]).ok();
+    let profiled = warpfold(&["explain", "--measure", CLAMP]).ok();
     assert!(profiled.contains("(from profile)"), "{profiled}");
 }
 
@@ -189,7 +189,7 @@ fn a_file_without_branches_says_so() {
 #[test]
 fn opt_prints_ir_that_every_command_reads() {
     let path = scratch("clamp.wf");
-    assert_eq!(warpfold(&["opt", "--profile", "-o", &path, CLAMP]).ok(), "");
+    assert_eq!(warpfold(&["opt", "--measure", "-o", &path, CLAMP]).ok(), "");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("function %clamp(i64, i64) {"), "{text}");
     assert!(!text.contains(" br "), "{text}");
@@ -198,7 +198,7 @@ fn opt_prints_ir_that_every_command_reads() {
     let run = json(&["run", "--format", "json", CLAMP]);
     assert_eq!(exec["runs"][0]["counters"], run["runs"][2]["counters"]);
     // Nothing is left to convert, and printing it again changes nothing.
-    assert_eq!(warpfold(&["opt", "--profile", &path]).ok(), text);
+    assert_eq!(warpfold(&["opt", "--measure", &path]).ok(), text);
     assert!(
         warpfold(&["run", &path])
             .ok()

@@ -60,6 +60,7 @@ mod error;
 mod hints;
 pub mod launch;
 mod measure;
+pub mod profile;
 pub mod render;
 pub mod road;
 pub mod same;

@@ -29,6 +29,7 @@ use warpfold_opt::report::Report;
 use crate::error::{self, Diagnostic, Errors};
 use crate::hints::{self, BranchHint, Priors};
 use crate::measure::{self, Outcome};
+use crate::profile::ProfileFile;
 use crate::settings::{Options, RunOptions, Settings};
 use crate::source::{from_clif, with_branches};
 
@@ -462,6 +463,46 @@ impl Canonical {
             .map_err(|e| lowered.failed(&self.func, &e))?;
         self.profile = outcome.profile;
         Ok(self)
+    }
+
+    /// The counts as a file, to be merged with those of other launches or used
+    /// another day. Of how many launches they are, is for the caller to say.
+    ///
+    /// # Errors
+    /// If there are no counts, or two branches have one origin.
+    pub fn profile_file(&self, launches: u64) -> Result<ProfileFile, Errors> {
+        let complain = |message: String| Diagnostic::new(self.before.lowered.file(), message);
+        let Some(profile) = &self.profile else {
+            return Err(complain("nothing has been counted".to_owned()).into());
+        };
+        Ok(ProfileFile::new(&self.func, profile, launches).map_err(complain)?)
+    }
+
+    /// Takes the counts of profile files, added up; each with its name for
+    /// messages.
+    ///
+    /// # Errors
+    /// Everything in them that does not fit the function.
+    pub fn with_profile_files<'a>(
+        self,
+        files: impl IntoIterator<Item = (&'a str, &'a ProfileFile)>,
+    ) -> Result<Self, Errors> {
+        let mut profile = Profile::new();
+        let mut errors = Vec::new();
+        for (name, file) in files {
+            match file.resolve(&self.func) {
+                Ok(counts) => profile.merge(&counts),
+                Err(all) => {
+                    let said =
+                        |e: String| Diagnostic::new(name, format!("the profile does not fit: {e}"));
+                    errors.extend(all.into_iter().map(said));
+                }
+            }
+        }
+        match Errors::of(errors) {
+            Some(errors) => Err(errors),
+            None => Ok(self.with_profile(profile)),
+        }
     }
 
     /// Takes counts from elsewhere: other launches, merged or made up.

@@ -129,7 +129,10 @@ fn flatten_beats_cost_and_policies_but_no_knob_and_no_rule() {
     let (form, hint) = fate(&fenced, INNER);
     assert_eq!(
         (form, hint),
-        ("branch", Some((false, "`fence @7:13` synchronises".to_owned())))
+        (
+            "branch",
+            Some((false, "`fence @7:13` synchronises".to_owned()))
+        )
     );
     let text = render::text(&render::explain(&fenced), render::Paint::PLAIN);
     assert!(

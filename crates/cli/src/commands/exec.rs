@@ -11,6 +11,7 @@ const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
   warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
+  warpfold exec --profile-out clamp.json tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
@@ -35,6 +36,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
     machine: String,
 
+    /// Run the canonical version, too, and write its counts to this file, for
+    /// `--profile` of other commands
+    #[arg(long, value_name = "FILE")]
+    profile_out: Option<String>,
+
     #[command(flatten)]
     report: ReportArgs,
 
@@ -49,8 +55,14 @@ impl Args {
         let machine = input::machine(&self.machine)?;
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let run = self.launch.run_options(self.timeline);
+        if let Some(path) = &self.profile_out {
+            let canonical = kernel.lowered.clone().clean()?.canonicalise()?;
+            let file = canonical.profile(&launch, &run)?.profile_file(1)?;
+            std::fs::write(path, file.to_json())
+                .map_err(|e| Failure::about(path, format!("cannot write: {e}")))?;
+        }
+        let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
         let doc = render::executed(
             staged.lowered(),

@@ -13,12 +13,13 @@ at which branch overhead the decision would turn.
 
 Examples:
   warpfold explain tests/kernels/clamp.clif
-  warpfold explain --machine ./my-gpu.toml --profile tests/kernels/clamp.clif
+  warpfold explain --machine ./my-gpu.toml --measure tests/kernels/clamp.clif
+  warpfold explain --profile k.json k.clif
   warpfold explain --format json - < tests/kernels/clamp.clif
 
 Exit status:
   0  done
-  1  with --profile: the kernel did not finish
+  1  with --measure: the kernel did not finish
   2  bad usage or bad input";
 
 /// Arguments of `explain`.

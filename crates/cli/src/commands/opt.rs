@@ -10,12 +10,12 @@ The output is IR text (.wf) under the launch lines of the input, so that
 
 Examples:
   warpfold opt tests/kernels/clamp.clif
-  warpfold opt --profile --machine pascal -o clamp.wf tests/kernels/clamp.clif
+  warpfold opt --measure --machine pascal -o clamp.wf tests/kernels/clamp.clif
   warpfold opt --force straight k.clif | warpfold exec -
 
 Exit status:
   0  done
-  1  with --profile: the kernel did not finish
+  1  with --measure: the kernel did not finish
   2  bad usage or bad input";
 
 /// Arguments of `opt`.

@@ -8,7 +8,7 @@ use warpfold::{Decider, Diagnostic, Fault, compare};
 
 use crate::failure::Failure;
 use crate::input::display_name;
-use crate::options::{Format, InputArgs, LaunchArgs, ReportArgs, RoadArgs};
+use crate::options::{Format, InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
@@ -41,8 +41,11 @@ pub struct Args {
     road: RoadArgs,
 
     /// Decide without counts of a run
-    #[arg(long, help_heading = "Conversion")]
+    #[arg(long, help_heading = "Conversion", conflicts_with = "profile")]
     no_profile: bool,
+
+    #[command(flatten)]
+    files: ProfileFiles,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -87,9 +90,10 @@ impl Args {
         let launch = walk::launch(&kernel, &input)?;
         let run = self.launch.run_options(false);
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
-        if !self.no_profile {
+        if !self.no_profile && self.files.profile.is_empty() {
             canonical = canonical.profile(&launch, &run)?;
         }
+        canonical = walk::with_files(canonical, &self.files)?;
         let one = settings.policy.name() != "cost";
         let policies: Vec<Decider> = match one {
             true => vec![warpfold::policy("cost").map_err(|e| Failure::about("--policy", e))?, settings.policy.clone()],
