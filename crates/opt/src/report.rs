@@ -14,6 +14,7 @@ use warpfold_machine::Cost;
 
 use crate::ifconv::legality::Blocker;
 use crate::log::CallStep;
+use crate::prior::Probability;
 
 /// How a region is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -185,11 +186,58 @@ pub struct Priced {
     /// How much dearer the best rejected form is; negative under a knob that
     /// overrode cost. `None` where only one form is legal.
     pub margin: Option<Cost>,
-    /// The branch overhead per execution at which branch and straight cost
-    /// the same, nested regions unchanged.
-    pub break_even_b: Option<Cost>,
+    /// Where branch and straight code cost the same.
+    pub break_even: BreakEven,
+    /// Every form and knob: legal, or what forbids it.
+    pub legality: Vec<(&'static str, Result<(), Blocker>)>,
     /// Guards, selects and predicate operations that the straight form emits.
     pub straight_shape: Option<StraightShape>,
+}
+
+/// The values at which branch and straight code cost the same, each with all
+/// else as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BreakEven {
+    /// The branch overhead per execution, nested regions unchanged; negative
+    /// where straight code is cheaper whatever a branch costs on top.
+    pub b: Option<Cost>,
+    /// What a pass of each side costs, its jump included; of single regions, of
+    /// sides that are there.
+    pub lengths: [Option<Cost>; 2],
+    /// The same of the then side at which the decision would turn; `None` if
+    /// no length makes a difference, and for what is no single region.
+    pub then_length: Option<Cost>,
+    /// Of the else side.
+    pub else_length: Option<Cost>,
+    /// The least probability of a lane, for a full warp with the prior's
+    /// correlation, at which the decision is another than at 0; `None` if it is
+    /// the same for all.
+    pub lane_true: Option<Probability>,
+}
+
+/// Who had the last word on a branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum By {
+    /// No other form was legal, or there was nothing to decide.
+    Nobody,
+    /// The policy, which for `cost` is the model.
+    Policy,
+    /// A knob.
+    Force,
+    /// The author's hint.
+    Hint,
+}
+
+impl By {
+    /// The name used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Policy => "policy",
+            Self::Force => "force",
+            Self::Hint => "hint",
+        }
+    }
 }
 
 /// What a straight plan emits beside the instructions of the sides.
@@ -266,6 +314,8 @@ pub struct Decision {
     /// The predicted cost of what belongs to this branch in the chosen
     /// assignment: its own issues and overhead, nested branches not included.
     pub predicted: Option<Cost>,
+    /// Who had the last word.
+    pub by: By,
     /// The knob that overrode whoever decides, if one did.
     pub forced: Option<Force>,
     /// What its author asked for, and whether that was done.

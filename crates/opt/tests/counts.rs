@@ -221,8 +221,8 @@ fn a_branchs_own_prior_goes_first_where_the_analysis_only_guesses() {
     assert_eq!((mask.source, mask.any_true), (CountSource::Mask, 65536));
 }
 
-/// Twenty dependent instructions on one side, with one result.
-fn triangle() -> String {
+/// Dependent instructions on one side, with one result.
+fn triangle(length: u32) -> String {
     let mut text = String::from(
         "function %f(pred varying, i32 varying) -> i32 {
 block0(v0: pred, v1: i32):
@@ -232,7 +232,7 @@ block1:
 ",
     );
     let mut last = String::from("v1");
-    for i in 10..30 {
+    for i in 10..10 + length {
         text += &format!("    v{i} = imul.i32 {last}, v1\n");
         last = format!("v{i}");
     }
@@ -266,7 +266,7 @@ fn the_warps_probability_decides_where_the_lanes_would_decide_otherwise() {
         ("independent 1/1024", with("p=1/1024"), Form::Branch, 2017),
         ("correlated 1/16", with("p=1/16,rho=1"), Form::Branch, 4096),
     ] {
-        let conversion = decide(&triangle(), given);
+        let conversion = decide(&triangle(20), given);
         let decision = &conversion.report.decisions[0];
         let Verdict::Priced { details, .. } = &decision.verdict else {
             panic!("{name}: {:?}", decision.verdict)
@@ -291,4 +291,48 @@ fn the_warps_probability_decides_where_the_lanes_would_decide_otherwise() {
             "a per-lane model keeps the branch"
         );
     }
+}
+
+/// Each break-even value is where the decision turns.
+#[test]
+fn decisions_turn_where_the_report_says() {
+    let given = |prior, b| Given {
+        prior: Some(prior),
+        b: Some(b),
+        ..Given::default()
+    };
+    let form = |length, prior, b| {
+        let conversion = decide(&triangle(length), given(prior, b));
+        conversion.report.decisions[0]
+            .form()
+            .expect("it is decided")
+    };
+    let conversion = decide(&triangle(20), given("p=1/16", 4));
+    let Verdict::Priced { details, .. } = &conversion.report.decisions[0].verdict else {
+        panic!("a region is priced")
+    };
+    let even = details.break_even;
+    // 20 − 20·0.8732, and 4 / (1 − 0.8732).
+    assert_eq!(even.b, Some(Cost(2535)));
+    assert_eq!(form(20, "p=1/16", 2), Form::Branch);
+    assert_eq!(form(20, "p=1/16", 3), Form::Straight);
+    assert_eq!(even.lengths, [Some(Cost::issues(20)), None]);
+    assert_eq!(even.then_length, Some(Cost(31549)));
+    assert_eq!(even.else_length, None);
+    assert_eq!(form(31, "p=1/16", 4), Form::Straight);
+    assert_eq!(form(32, "p=1/16", 4), Form::Branch);
+    // 20·P + 4 = 20 at P = 0.8, p = 1 − 0.2^(1/32) = 0.0490.
+    assert_eq!(
+        even.lane_true.map(|p| p.to_string()),
+        Some("0.049051".to_owned())
+    );
+    assert_eq!(form(20, "p=0.0490", 4), Form::Branch);
+    assert_eq!(form(20, "p=0.0491", 4), Form::Straight);
+    // One draw for all lanes: at P = p = 0.8.
+    let conversion = decide(&triangle(20), given("p=1/16,rho=1", 4));
+    let Verdict::Priced { details, .. } = &conversion.report.decisions[0].verdict else {
+        panic!("a region is priced")
+    };
+    let even = details.break_even.lane_true.map(|p| p.to_string());
+    assert_eq!(even, Some("0.8".to_owned()));
 }

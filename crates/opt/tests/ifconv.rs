@@ -173,7 +173,7 @@ fn the_textbook_break_even_is_four_instructions_a_side() {
             assert_eq!(p.margin, Some(Cost::issues(margin)));
             // Branch without b equals straight code here.
             let b = if split { 0 } else { n };
-            assert_eq!(p.break_even_b, Some(Cost::issues(b)));
+            assert_eq!(p.break_even.b, Some(Cost::issues(b)));
         }
     }
 }

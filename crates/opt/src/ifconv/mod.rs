@@ -6,6 +6,7 @@
 //! assignment), [`policy`] (whoever else may decide), [`rewrite`] (emits the plans). What the regions are,
 //! `warpfold_analysis::regions` says. [`convert`] walks through them.
 
+mod break_even;
 pub mod counts;
 pub mod decide;
 pub mod hints;

@@ -7,8 +7,10 @@ use warpfold_machine::Cost;
 
 use super::decide::{Assignment, Options};
 use super::ledger::{Ledger, Payer};
-use super::{Context, SourceBranch, book_all};
-use crate::report::{Counts, Decision, Estimate, Form, Hinted, Priced, Refusal, Report, Verdict};
+use super::legality::Blocker;
+use super::{Context, SourceBranch, book_all, break_even};
+use crate::report::{By, Counts, Decision, Force, Form, Hinted, Priced, Refusal, Report, Verdict};
+use crate::safety::speculation;
 
 pub(super) fn report(
     func: &Function,
@@ -107,6 +109,7 @@ impl Writer<'_> {
                 ),
                 _ => None,
             },
+            by: self.by(source.hint, &verdict),
             forced: self
                 .cx
                 .force
@@ -117,6 +120,50 @@ impl Writer<'_> {
             }),
             verdict,
         }
+    }
+
+    /// Who had the last word on a branch.
+    fn by(&self, hint: Option<Hint>, verdict: &Verdict) -> By {
+        let Verdict::Priced { details, form } = verdict else {
+            return By::Nobody;
+        };
+        match (hint, self.cx.force) {
+            (Some(Hint::Keep), _) => By::Hint,
+            _ if details.estimates.len() < 2 => By::Nobody,
+            (_, Some(_)) => By::Force,
+            (Some(Hint::Flatten), None) if *form == Form::Straight => By::Hint,
+            _ => By::Policy,
+        }
+    }
+
+    /// Every form and knob that a region can have: legal, or what forbids it.
+    fn legality(
+        &self,
+        id: RegionId,
+        options: &Options,
+    ) -> Vec<(&'static str, Result<(), Blocker>)> {
+        let straight = options.plan.as_ref().map(|_| ()).map_err(|b| *b);
+        let select = straight.and_then(|()| self.all_bare(id));
+        vec![
+            (Form::Branch.name(), Ok(())),
+            (Form::Straight.name(), straight),
+            (Force::Select.name(), select),
+            (Force::Predicate.name(), straight),
+        ]
+    }
+
+    /// Whether everything in a region may be bare.
+    fn all_bare(&self, id: RegionId) -> Result<(), Blocker> {
+        for &block in self.regions.blocks(id) {
+            for &inst in &self.func.block(block).insts {
+                speculation(self.func, self.func.inst(inst))
+                    .map_err(|why| Blocker::Unsafe { inst, why })?;
+            }
+            if self.func.term(block).targets().is_empty() {
+                return Err(Blocker::EarlyEnd { block });
+            }
+        }
+        Ok(())
     }
 
     /// Why a hint was not followed; `None` if it was.
@@ -193,7 +240,6 @@ impl Writer<'_> {
             Form::Straight => branch,
             _ => straight,
         };
-        let executions = self.ledger.counts.branch(region.head).executions;
         Verdict::Priced {
             form: options.choice,
             details: Box::new(Priced {
@@ -202,9 +248,14 @@ impl Writer<'_> {
                 straight: options.plan.as_ref().map(|_| ()).map_err(|b| *b),
                 estimates: options.estimates.clone(),
                 margin: rejected.map(|e| e.total - options.best),
-                break_even_b: branch
-                    .zip(straight)
-                    .and_then(|(b, s)| break_even(b, s, executions)),
+                break_even: break_even::of(
+                    self.ledger,
+                    self.regions,
+                    id,
+                    &options.estimates,
+                    self.cx.assumed.prior,
+                ),
+                legality: self.legality(id, options),
                 straight_shape: options.plan.as_ref().ok().map(|p| p.shape(self.func)),
             }),
         }
@@ -231,17 +282,4 @@ impl Writer<'_> {
             source: self.ledger.counts.source(b),
         })
     }
-}
-
-/// The overhead per execution at which branch and straight code cost the same.
-fn break_even(branch: &Estimate, straight: &Estimate, executions: u64) -> Option<Cost> {
-    let overhead: Cost = branch
-        .components
-        .iter()
-        .filter(|c| c.name == "overhead")
-        .map(|c| c.cost)
-        .sum();
-    let gap = straight.total - (branch.total - overhead);
-    let per = i64::try_from(executions).ok().filter(|&n| n > 0)?;
-    Some(Cost(gap.0 / per))
 }

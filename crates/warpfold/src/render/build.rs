@@ -275,7 +275,7 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
         exits: s.exits,
     });
     doc.margin = p.margin;
-    doc.break_even_b = p.break_even_b;
+    doc.break_even_b = p.break_even.b;
 }
 
 fn counts(c: &Counts) -> CountsDoc {
