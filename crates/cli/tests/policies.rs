@@ -203,3 +203,27 @@ fn a_hint_in_the_file_is_followed_or_refused_with_its_place() {
         "error: <stdin>:9:31: `kept` is no hint; there are flatten, keep, p=… and rho=…\n"
     );
 }
+
+#[test]
+fn explain_region_shows_the_arithmetic_of_one_branch() {
+    let text = warpfold(&["explain", "--machine", "textbook", "--region", "37", CLAMP]).ok();
+    assert!(
+        text.contains("\n37: brif, ") && !text.contains("\n46: brif"),
+        "{text}"
+    );
+    let line = |start: &str| {
+        let found = text.lines().find(|l| l.trim_start().starts_with(start));
+        found.unwrap_or_else(|| panic!("{start}\n{text}"))
+    };
+    let words: Vec<&str> = line("b where the warp splits").split_whitespace().collect();
+    assert_eq!(words[5..], ["1", "65536", "5", "327680"]);
+    assert!(line("nested").contains("the region of line 46 as straight"));
+    let doc = json(&["explain", "--region", "37", "--format", "json", CLAMP]);
+    assert_eq!(doc["branches"].as_array().unwrap().len(), 1);
+    let inst = format!("inst{}", doc["branches"][0]["origin"]["inst"]);
+    let again = warpfold(&["explain", "--machine", "textbook", "--region", &inst, CLAMP]).ok();
+    assert_eq!(again, text);
+    let wrong = warpfold(&["explain", "--region", "38", CLAMP]);
+    let said = format!("error: {CLAMP}: there is no conditional branch on line 38\n");
+    assert_eq!((wrong.status, wrong.stderr), (2, said));
+}

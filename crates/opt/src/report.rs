@@ -9,7 +9,7 @@
 use std::fmt;
 
 use warpfold_analysis::uniformity::Scope;
-use warpfold_ir::{Block, Hint, Inst, Origin};
+use warpfold_ir::{Block, CostClass, Hint, Inst, Origin};
 use warpfold_machine::Cost;
 
 use crate::ifconv::legality::Blocker;
@@ -145,6 +145,9 @@ pub struct Counts {
     pub any_false: u64,
     /// Of these, lanes went to different blocks.
     pub splits: u64,
+    /// Lanes that were true (for a switch: on its first entry), and all that
+    /// executed it, summed over executions; where that was counted or assumed.
+    pub lanes: Option<(u64, u64)>,
     /// Where the numbers came from.
     pub source: CountSource,
 }
@@ -159,6 +162,76 @@ pub struct Component {
     pub issues: u64,
     /// Their cost.
     pub cost: Cost,
+    /// What that is the sum of.
+    pub lines: Vec<Line>,
+}
+
+/// A line of the arithmetic behind a price: `count · times · unit = cost`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// What is paid for.
+    pub charge: Charge,
+    /// How many of them stand in the code.
+    pub count: u32,
+    /// How often each is paid for.
+    pub times: u64,
+    /// What it costs each time.
+    pub unit: Cost,
+    /// The product.
+    pub cost: Cost,
+}
+
+/// What a line of the arithmetic is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Charge {
+    /// The issue of an instruction or terminator.
+    Issue {
+        /// Its cost class.
+        class: CostClass,
+        /// Whether it is guarded.
+        guarded: bool,
+    },
+    /// The overhead of a branch that is provably uniform.
+    Proven,
+    /// Of another, where the warp agrees.
+    Agree,
+    /// Where the warp splits.
+    Split,
+    /// A nested region at its best.
+    Region {
+        /// Its branch.
+        head: Origin,
+        /// Its form.
+        form: Form,
+    },
+}
+
+impl Charge {
+    /// An issue without a guard.
+    pub const fn issue(class: CostClass) -> Self {
+        Self::Issue {
+            class,
+            guarded: false,
+        }
+    }
+}
+
+/// `alu`, `alu guarded`, `b where the warp splits`.
+impl fmt::Display for Charge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Issue { class, guarded } => {
+                write!(f, "{class}{}", if *guarded { " guarded" } else { "" })
+            }
+            Self::Proven => f.write_str("b, provably uniform"),
+            Self::Agree => f.write_str("b where the warp agrees"),
+            Self::Split => f.write_str("b where the warp splits"),
+            Self::Region { head, form } => match head.line {
+                0 => write!(f, "the region of inst{} as {form}", head.inst),
+                line => write!(f, "the region of line {line} as {form}"),
+            },
+        }
+    }
 }
 
 /// The price of one form of a region, its nested regions at their best.

@@ -5,6 +5,7 @@
 //! its plan, which holds everything nested. Ties keep the branch. A knob
 //! overrides cost, never legality.
 
+use hashbrown::HashMap;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, Hint};
@@ -14,7 +15,7 @@ use super::ledger::{Entry, Ledger};
 use super::legality::Blocker;
 use super::plan::{self, Inputs, Plan};
 use super::policy::{Policy, Question};
-use crate::report::{Component, Estimate, Force, Form};
+use crate::report::{Charge, Component, Estimate, Force, Form, Line};
 
 /// What is known of a region when it is decided.
 #[derive(Clone, Debug)]
@@ -131,17 +132,27 @@ fn branch_estimate(
             }
         }
     });
-    let nested: Cost = region
-        .children
-        .iter()
-        .filter_map(|&c| decided.option(c))
-        .map(|o| o.best)
-        .sum();
-    if !region.children.is_empty() {
+    let nested = region.children.iter().filter_map(|&c| {
+        let options = decided.option(c)?;
+        Some(Line {
+            charge: Charge::Region {
+                head: ledger.func.block(regions[c].head).origin,
+                form: options.choice,
+            },
+            count: 1,
+            times: 1,
+            unit: options.best,
+            cost: options.best,
+        })
+    });
+    let lines: Vec<Line> = nested.collect();
+    if !lines.is_empty() {
+        let nested: Cost = lines.iter().map(|line| line.cost).sum();
         e.components.push(Component {
             name: "nested",
             issues: 0,
             cost: nested,
+            lines,
         });
         e.total += nested;
     }
@@ -152,19 +163,37 @@ fn branch_estimate(
 fn estimate(form: Form, fill: impl FnOnce(&mut dyn FnMut(Entry))) -> Estimate {
     let mut components: Vec<Component> = Vec::new();
     let mut total = Cost::ZERO;
+    // Where each line of the arithmetic stands.
+    let mut places = HashMap::new();
     fill(&mut |entry: Entry| {
         total += entry.cost;
-        match components.iter_mut().find(|c| c.name == entry.name) {
-            Some(c) => {
-                c.issues += entry.issues;
-                c.cost += entry.cost;
-            }
-            None => components.push(Component {
+        let at = components.iter().position(|c| c.name == entry.name);
+        let at = at.unwrap_or_else(|| {
+            components.push(Component {
                 name: entry.name,
-                issues: entry.issues,
-                cost: entry.cost,
-            }),
+                issues: 0,
+                cost: Cost::ZERO,
+                lines: Vec::new(),
+            });
+            components.len() - 1
+        });
+        let component = &mut components[at];
+        component.issues += entry.issues;
+        component.cost += entry.cost;
+        let fresh = component.lines.len();
+        let key = (at, entry.charge, entry.issues, entry.unit);
+        let line = *places.entry(key).or_insert(fresh);
+        if line == fresh {
+            component.lines.push(Line {
+                charge: entry.charge,
+                count: 0,
+                times: entry.issues,
+                unit: entry.unit,
+                cost: Cost::ZERO,
+            });
         }
+        component.lines[line].count += 1;
+        component.lines[line].cost += entry.cost;
     });
     Estimate {
         form,

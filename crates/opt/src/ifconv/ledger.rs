@@ -21,6 +21,7 @@ use warpfold_machine::{Cost, Machine};
 use super::counts::Frequencies;
 use super::plan::{Item, Plan, What};
 use crate::log::Log;
+use crate::report::Charge;
 
 /// The CLIF branch that pays; `None` for what belongs to no branch.
 pub type Payer = Option<Origin>;
@@ -94,6 +95,10 @@ pub struct Entry {
     pub inst: Option<Inst>,
     /// What for.
     pub name: &'static str,
+    /// What exactly.
+    pub charge: Charge,
+    /// What that costs each time.
+    pub unit: Cost,
     /// Issues; executions for overhead.
     pub issues: u64,
     /// In all.
@@ -130,12 +135,19 @@ impl Ledger<'_> {
                 if data.cost_class() == CostClass::Const {
                     continue;
                 }
+                let guarded = data.guard.is_some();
+                let unit = issue_cost(self.machine, data, guarded);
                 out(Entry {
                     payer: self.owners.inst(b, i),
                     inst: Some(i),
                     name: "instructions",
+                    charge: Charge::Issue {
+                        class: data.cost_class(),
+                        guarded,
+                    },
+                    unit,
                     issues: passes,
-                    cost: issue_cost(self.machine, data, data.guard.is_some()) * passes,
+                    cost: unit * passes,
                 });
             }
         }
@@ -158,22 +170,34 @@ impl Ledger<'_> {
             Terminator::Jump(_) => "jump",
             Terminator::Ret(_) | Terminator::Trap(_) | Terminator::TailCall(_) => "instructions",
         };
+        let unit = self.machine.issue_cost(term.cost_class());
         out(Entry {
             payer,
             inst: None,
             name,
+            charge: Charge::issue(term.cost_class()),
+            unit,
             issues: passes,
-            cost: self.machine.issue_cost(term.cost_class()) * passes,
+            cost: unit * passes,
         });
-        if let Some(mark) = term.mark() {
-            let b_of = |split| self.machine.branch_overhead(mark.proven, split);
+        let Some(mark) = term.mark() else { return };
+        let mut overhead = |charge, split, executions| {
+            let unit = self.machine.branch_overhead(mark.proven, split);
             out(Entry {
                 payer,
                 inst: None,
                 name: "overhead",
-                issues: counts.executions,
-                cost: b_of(false) * counts.agreed() + b_of(true) * counts.splits,
+                charge,
+                unit,
+                issues: executions,
+                cost: unit * executions,
             });
+        };
+        if mark.proven {
+            overhead(Charge::Proven, false, counts.executions);
+        } else {
+            overhead(Charge::Agree, false, counts.agreed());
+            overhead(Charge::Split, true, counts.splits);
         }
     }
 
@@ -182,29 +206,46 @@ impl Ledger<'_> {
         let issue = |class| self.machine.issue_cost(class);
         for item in &plan.items {
             let passes = self.counts.behind(plan.head, item.gate);
-            let (name, cost, inst) = match item.what {
+            let guarded = |class| Charge::Issue {
+                class,
+                guarded: true,
+            };
+            let (name, charge, unit, inst) = match item.what {
                 What::Inst(i, guard) => {
                     let data = self.func.inst(i);
-                    if data.cost_class() == CostClass::Const {
+                    let class = data.cost_class();
+                    if class == CostClass::Const {
                         continue;
                     }
-                    let cost = issue_cost(self.machine, data, guard.is_some());
-                    ("instructions", cost, Some(i))
+                    let charge = match guard {
+                        Some(_) => guarded(class),
+                        None => Charge::issue(class),
+                    };
+                    let unit = issue_cost(self.machine, data, guard.is_some());
+                    ("instructions", charge, unit, Some(i))
                 }
-                What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
-                What::Select(..) => ("selects", issue(CostClass::Select), None),
-                What::Leave(..) => (
-                    "instructions",
-                    issue(CostClass::Ctl) + self.machine.guard,
-                    None,
-                ),
+                What::Pred(..) => {
+                    let class = CostClass::Pred;
+                    ("predicates", Charge::issue(class), issue(class), None)
+                }
+                What::Select(..) => {
+                    let class = CostClass::Select;
+                    ("selects", Charge::issue(class), issue(class), None)
+                }
+                What::Leave(..) => {
+                    let class = CostClass::Ctl;
+                    let unit = issue(class) + self.machine.guard;
+                    ("instructions", guarded(class), unit, None)
+                }
             };
             out(Entry {
                 payer: self.owners.item(item),
                 inst,
                 name,
+                charge,
+                unit,
                 issues: passes,
-                cost: cost * passes,
+                cost: unit * passes,
             });
         }
         if plan.keeps_jump {
@@ -213,6 +254,8 @@ impl Ledger<'_> {
                 payer: self.owners.term(plan.head),
                 inst: None,
                 name: "jump",
+                charge: Charge::issue(CostClass::Jump),
+                unit: issue(CostClass::Jump),
                 issues: passes,
                 cost: issue(CostClass::Jump) * passes,
             });

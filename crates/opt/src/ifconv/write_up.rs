@@ -279,6 +279,7 @@ impl Writer<'_> {
             any_true,
             any_false,
             splits: counts.splits,
+            lanes: counts.lane_share(0),
             source: self.ledger.counts.source(b),
         })
     }

@@ -7,12 +7,15 @@ use warpfold_ir::{Function, Origin, print};
 use warpfold_machine::Machine;
 use warpfold_opt::Prior;
 use warpfold_opt::prior::Probability;
-use warpfold_opt::report::{Counts, Decision, Estimate, Hinted, Priced, Report, Verdict};
+use warpfold_opt::report::{
+    BreakEven, Counts, Decision, Estimate, Hinted, Line, Priced, Report, Verdict,
+};
 
 use super::model::{
-    BranchCountersDoc, BranchDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc, Document,
-    EstimateDoc, Figure, HintDoc, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, PriorDoc,
-    RemovedDoc, RunDoc, SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
+    BranchCountersDoc, BranchDoc, BreakEvenDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc,
+    Document, EstimateDoc, Figure, HintDoc, LaunchDoc, LegalityDoc, LineDoc, MachineDoc, Named,
+    OriginDoc, PassDoc, PriorDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc, StraightDoc,
+    TrapDoc, VERSION,
 };
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
@@ -111,6 +114,7 @@ fn document(command: &'static str, lowered: &Lowered, func: &Function) -> Docume
         settings: None,
         sameness: None,
         branches: None,
+        arithmetic: false,
         cost: None,
         runs: Vec::new(),
     }
@@ -229,10 +233,13 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
         divergence: d.divergence.clone(),
         counts: d.counts.as_ref().map(counts),
         blocker: None,
+        legality: Vec::new(),
         estimates: Vec::new(),
         straight: None,
         margin: None,
         break_even_b: None,
+        break_even: None,
+        by: d.by.name(),
         forced: d.forced.map(|f| f.name()),
         hint: d.hint.as_ref().map(hint),
         predicted: d.predicted,
@@ -276,6 +283,31 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
     });
     doc.margin = p.margin;
     doc.break_even_b = p.break_even.b;
+    doc.break_even = break_even(&p.break_even);
+    doc.legality = p
+        .legality
+        .iter()
+        .map(|(form, legal)| LegalityDoc {
+            form,
+            legal: legal.is_ok(),
+            blocker: legal.err().map(|b| b.name()),
+            why: legal.err().map(|b| b.describe(canonical)),
+        })
+        .collect();
+}
+
+/// `None` for what is no single region.
+fn break_even(b: &BreakEven) -> Option<BreakEvenDoc> {
+    let [then_cost, else_cost] = b.lengths;
+    then_cost.or(else_cost)?;
+    Some(BreakEvenDoc {
+        then_cost,
+        then_even: b.then_length,
+        else_cost,
+        else_even: b.else_length,
+        lane_true: b.lane_true.map(|p| p.of(1_000_000) as f64 / 1e6),
+        lane_true_text: b.lane_true.map(|p| p.to_string()),
+    })
 }
 
 fn counts(c: &Counts) -> CountsDoc {
@@ -284,6 +316,8 @@ fn counts(c: &Counts) -> CountsDoc {
         any_true: c.any_true,
         any_false: c.any_false,
         splits: c.splits,
+        lanes_true: c.lanes.map(|(took, _)| took),
+        lanes: c.lanes.map(|(_, all)| all),
         source: c.source.to_string(),
     }
 }
@@ -299,15 +333,26 @@ fn estimate(e: &Estimate) -> EstimateDoc {
                 name: c.name,
                 issues: c.issues,
                 cost: c.cost,
+                lines: c.lines.iter().map(line).collect(),
             })
             .collect(),
     }
 }
 
-/// One version's run.
+fn line(l: &Line) -> LineDoc {
+    LineDoc {
+        what: l.charge.to_string(),
+        count: l.count,
+        times: l.times,
+        unit: l.unit,
+        cost: l.cost,
+    }
+}
+
 /// Functions that ran, and the position of the kernel.
 type Linked<'a> = (Vec<&'a Function>, usize);
 
+/// One version's run.
 fn version(
     name: &'static str,
     functions: &Linked<'_>,

@@ -25,8 +25,12 @@ pub fn render(doc: &Document, paint: Paint) -> String {
         match branches.as_slice() {
             [] => section(&mut out, "The kernel has no conditional branch.\n"),
             all if detailed => {
+                let policy = doc.settings.as_ref().map_or("cost", |s| &s.policy);
                 for b in all {
-                    section(&mut out, &super::explain::branch(b, paint));
+                    section(&mut out, &super::explain::branch(b, policy, paint));
+                    if doc.arithmetic {
+                        out.push_str(&super::explain::arithmetic(b, paint));
+                    }
                 }
             }
             all => {

@@ -47,38 +47,58 @@ pub fn annotated(func: &Function, uniformity: &Uniformity, paint: Paint) -> Stri
 /// What JSON says.
 #[derive(Serialize)]
 struct UniformityDoc<'a> {
+    /// The version of the format.
     version: u32,
+    /// `uniformity`.
     command: &'static str,
+    /// The input, as the caller named it.
     file: &'a str,
+    /// The kernel.
     function: &'a str,
-    blocks: Vec<BlockDoc>,
+    /// Its blocks, in layout order.
+    blocks: Vec<UniformBlockDoc>,
 }
 
+/// A block.
 #[derive(Serialize)]
-struct BlockDoc {
+struct UniformBlockDoc {
+    /// Its name.
     block: String,
     /// The scope at which lanes agree on whether they are here.
     scope: &'static str,
+    /// Its parameters and results, in order.
     values: Vec<ValueDoc>,
-    branch: Option<BranchDoc>,
+    /// The branch that ends it, if one does.
+    branch: Option<UniformBranchDoc>,
 }
 
+/// A value.
 #[derive(Serialize)]
 struct ValueDoc {
+    /// Its name.
     value: String,
+    /// The scope at which it is uniform.
     scope: &'static str,
+    /// What is known of it: stride, base, bits.
     shape: String,
     /// Why lanes differ, where they do.
     reason: Option<String>,
 }
 
+/// A branch.
 #[derive(Serialize)]
-struct BranchDoc {
+struct UniformBranchDoc {
+    /// Its line, where there is text.
     line: Option<u32>,
+    /// The scope at which its condition is uniform.
     scope: &'static str,
+    /// Whether it may split a warp.
     splits: bool,
+    /// Why it may.
     reason: Option<String>,
+    /// The lanes that take its first edge, where they are known beforehand.
     known_mask: Option<u32>,
+    /// Whether at most one warp of a row can split.
     tail_guard: bool,
 }
 
@@ -89,7 +109,7 @@ pub fn json_uniformity(file: &str, func: &Function, uniformity: &Uniformity) -> 
         let results = block.insts.iter().filter_map(|&i| func.result(i));
         let branch = func.term(b).is_conditional().then(|| {
             let splits = !uniformity.is_uniform_branch(b);
-            BranchDoc {
+            UniformBranchDoc {
                 line: (block.origin.line != 0).then_some(block.origin.line),
                 scope: uniformity.branch_scope(b).name(),
                 splits,
@@ -98,7 +118,7 @@ pub fn json_uniformity(file: &str, func: &Function, uniformity: &Uniformity) -> 
                 tail_guard: uniformity.tail_guard(b),
             }
         });
-        BlockDoc {
+        UniformBlockDoc {
             block: b.to_string(),
             scope: uniformity.exec_scope(b).name(),
             values: block
