@@ -84,7 +84,7 @@ impl Decided {
 
 /// `text` with hints on some of its branches.
 fn hinted(text: &str, draw: u8) -> String {
-    let mut state = u32::from(draw);
+    let mut state = u32::from(draw).wrapping_mul(0x9e37_79b9);
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
         out.push_str(line);
