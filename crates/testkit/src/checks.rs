@@ -18,6 +18,7 @@
 //! that only ever sees branches proves nothing.
 
 pub mod generated;
+pub mod regret;
 mod tally;
 mod text;
 
