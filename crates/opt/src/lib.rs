@@ -23,7 +23,8 @@ use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::{Function, Terminator};
 
-pub use ifconv::{Assumed, Context, Conversion, Owners, SourceBranch, convert};
+pub use ifconv::decide::Choice;
+pub use ifconv::{Assumed, Context, Conversion, Owners, SourceBranch, choices, convert};
 pub use log::{CallStep, ExitMade, Inlined, Log};
 pub use pass::{ModulePassRow, PassRow, passes};
 pub use prior::Prior;

@@ -23,8 +23,8 @@ pub enum Form {
     Branch,
     /// A guarded exit or trap in its place.
     Exit,
-    /// Straight-line code, its sides behind uniform jumps that are taken when
-    /// no lane goes there.
+    /// Straight-line code, parts of which are jumped over when no lane is in
+    /// them.
     Skip,
     /// Straight-line code in its place: each instruction bare where it is safe
     /// to speculate, guarded otherwise.
@@ -60,11 +60,19 @@ pub enum Force {
     Select,
     /// Straight with every instruction of the arms guarded.
     Predicate,
+    /// Straight with everything behind jumps that can be skipped.
+    Skip,
 }
 
 impl Force {
     /// All knobs, in the order that help texts list them.
-    pub const ALL: [Self; 4] = [Self::Branch, Self::Straight, Self::Select, Self::Predicate];
+    pub const ALL: [Self; 5] = [
+        Self::Branch,
+        Self::Straight,
+        Self::Select,
+        Self::Predicate,
+        Self::Skip,
+    ];
 
     /// The name used on the command line.
     pub const fn name(self) -> &'static str {
@@ -73,6 +81,7 @@ impl Force {
             Self::Straight => "straight",
             Self::Select => "select",
             Self::Predicate => "predicate",
+            Self::Skip => "skip",
         }
     }
 
@@ -83,6 +92,7 @@ impl Force {
             Self::Straight => "Straight wherever legal.",
             Self::Select => "Straight with every instruction bare, where all are safe.",
             Self::Predicate => "Straight with every instruction of the sides guarded.",
+            Self::Skip => "Straight with everything behind a jump that can be skipped.",
         }
     }
 }
@@ -156,7 +166,7 @@ pub struct Counts {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Component {
     /// What it pays for: `br`, `then`, `else`, `overhead`, `nested`,
-    /// `selects`, `predicates`, `guards`, `jump`.
+    /// `selects`, `predicates`, `votes`, `jump`.
     pub name: &'static str,
     /// Issues, where issues are what is paid for.
     pub issues: u64,
@@ -262,9 +272,19 @@ pub struct Priced {
     /// Where branch and straight code cost the same.
     pub break_even: BreakEven,
     /// Every form and knob: legal, or what forbids it.
-    pub legality: Vec<(&'static str, Result<(), Blocker>)>,
-    /// Guards, selects and predicate operations that the straight form emits.
+    pub legality: Vec<Legality>,
+    /// Guards, selects and predicate operations that the chosen form emits; of
+    /// a branch, the straight form.
     pub straight_shape: Option<StraightShape>,
+}
+
+/// Whether a region may have a form, or be converted under a knob.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Legality {
+    /// The form's or knob's name.
+    pub form: &'static str,
+    /// What forbids it; `None` if it is legal.
+    pub refused: Option<Refusal>,
 }
 
 /// The values at which branch and straight code cost the same, each with all
@@ -326,6 +346,8 @@ pub struct StraightShape {
     pub predicates: u32,
     /// Returns and traps of the sides that became guarded.
     pub exits: u32,
+    /// Parts behind a jump that is taken when no lane is in them.
+    pub skips: u32,
 }
 
 impl StraightShape {
@@ -425,7 +447,7 @@ impl Decision {
     }
 
     /// The name of the outcome: `folded`, `exit`, `trap`, `branch`, `select`
-    /// (straight with nothing guarded) or `straight`.
+    /// (straight with nothing guarded), `straight` or `skip`.
     pub fn outcome(&self) -> &'static str {
         match &self.verdict {
             Verdict::Folded(_) => "folded",

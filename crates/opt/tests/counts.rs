@@ -62,6 +62,7 @@ fn decide(text: &str, given: Given) -> Conversion {
             profile: given.profile.as_ref(),
             policy: &Cheapest,
             force: None,
+            choice: None,
             assumed: Assumed {
                 prior: given.prior.map_or_else(Prior::default, prior),
                 priors: &own.into_iter().collect::<BTreeMap<_, _>>(),

@@ -201,6 +201,7 @@ fn answers(policy: &dyn Policy, text: &str, cond: &Cond) -> Vec<(Block, Form)> {
             profile: profile.as_ref(),
             policy: &ear,
             force: None,
+            choice: None,
             assumed: Assumed {
                 prior: Prior::default(),
                 priors: &BTreeMap::new(),

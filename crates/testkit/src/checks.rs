@@ -19,6 +19,7 @@
 
 pub mod decided;
 pub mod generated;
+pub mod regret;
 mod tally;
 mod text;
 

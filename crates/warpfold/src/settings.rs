@@ -82,6 +82,8 @@ pub struct Settings {
     pub policy: Decider,
     /// The form that overrides whoever decides where it is legal.
     pub force: Option<Force>,
+    /// An assignment of forms spelled out, instead of all that decides.
+    pub choice: Option<opt::Choice>,
     /// What is assumed of branches where nothing is known.
     pub prior: opt::Prior,
     /// Whether to clean up what conversion emits. Predictions are exact
@@ -96,6 +98,7 @@ impl Settings {
             machine,
             policy: Arc::new(Cheapest),
             force: None,
+            choice: None,
             prior: opt::Prior::default(),
             cleanup: true,
         }

@@ -58,7 +58,7 @@ block3:
 {body}
     jump block4
 block4:
-    store v0, v1
+{body}
     jump block5
 block5:
     store v2, v1+8

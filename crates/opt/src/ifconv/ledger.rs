@@ -67,8 +67,8 @@ impl Ownership {
 
     /// Who pays for an item of a plan.
     pub fn item(&self, item: &Item) -> Payer {
-        match item.what {
-            What::Inst(i, _) => self.insts.get(&i).copied().or(self.branches[item.owner]),
+        match &item.what {
+            What::Inst { inst, .. } => self.insts.get(inst).copied().or(self.branches[item.owner]),
             _ => self.branches[item.owner],
         }
     }
@@ -205,48 +205,68 @@ impl Ledger<'_> {
     pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
         let issue = |class| self.machine.issue_cost(class);
         for item in &plan.items {
-            let passes = self.counts.behind(plan.head, item.gate);
-            let guarded = |class| Charge::Issue {
-                class,
-                guarded: true,
+            let payer = self.owners.item(item);
+            let mut book = |name, inst, charge, unit: Cost| {
+                let issues = self.counts.behind(plan.head, item.gate);
+                out(Entry {
+                    payer,
+                    inst,
+                    name,
+                    charge,
+                    unit,
+                    issues,
+                    cost: unit * issues,
+                });
             };
-            let (name, charge, unit, inst) = match item.what {
-                What::Inst(i, guard) => {
-                    let data = self.func.inst(i);
+            let bare = |class| (Charge::issue(class), issue(class));
+            match &item.what {
+                What::Inst { inst, guard, .. } => {
+                    let data = self.func.inst(*inst);
                     let class = data.cost_class();
-                    if class == CostClass::Const {
-                        continue;
+                    if class != CostClass::Const {
+                        let guarded = guard.is_some();
+                        let unit = issue_cost(self.machine, data, guarded);
+                        let charge = Charge::Issue { class, guarded };
+                        book("instructions", Some(*inst), charge, unit);
                     }
-                    let charge = match guard {
-                        Some(_) => guarded(class),
-                        None => Charge::issue(class),
-                    };
-                    let unit = issue_cost(self.machine, data, guard.is_some());
-                    ("instructions", charge, unit, Some(i))
                 }
-                What::Pred(..) => {
-                    let class = CostClass::Pred;
-                    ("predicates", Charge::issue(class), issue(class), None)
+                What::Const(..) | What::Poison(_) | What::Carry { .. } => {}
+                What::Compare(..) | What::Pred(..) => {
+                    let (charge, unit) = bare(CostClass::Pred);
+                    book("predicates", None, charge, unit);
                 }
                 What::Select(..) => {
-                    let class = CostClass::Select;
-                    ("selects", Charge::issue(class), issue(class), None)
+                    let (charge, unit) = bare(CostClass::Select);
+                    book("selects", None, charge, unit);
                 }
                 What::Leave(..) => {
                     let class = CostClass::Ctl;
-                    let unit = issue(class) + self.machine.guard;
-                    ("instructions", guarded(class), unit, None)
+                    let charge = Charge::Issue {
+                        class,
+                        guarded: true,
+                    };
+                    book(
+                        "instructions",
+                        None,
+                        charge,
+                        issue(class) + self.machine.guard,
+                    );
                 }
-            };
-            out(Entry {
-                payer: self.owners.item(item),
-                inst,
-                name,
-                charge,
-                unit,
-                issues: passes,
-                cost: unit * passes,
-            });
+                What::Open { vote, .. } => {
+                    if *vote {
+                        let (charge, unit) = bare(CostClass::Cross);
+                        book("votes", None, charge, unit);
+                    }
+                    let (charge, unit) = bare(CostClass::Branch);
+                    book("br", None, charge, unit);
+                    let b = self.machine.branch_overhead(true, false);
+                    book("overhead", None, Charge::Proven, b);
+                }
+                What::Close => {
+                    let (charge, unit) = bare(CostClass::Jump);
+                    book("jump", None, charge, unit);
+                }
+            }
         }
         if plan.keeps_jump {
             let passes = self.counts.behind(plan.head, plan.end);

@@ -6,7 +6,9 @@
 //! region with its shape, how often things run, what is uniform, and for each
 //! legal form its plan and its price ([`Options`]). An answer that is not legal
 //! means the branch. What is straight around a region takes it along, whatever
-//! was answered for it.
+//! was answered for it; as there is no branch in straight code, what was to stay
+//! one is jumped over when no lane is in it. Which bodies of a skip are jumped
+//! over, the policy says as well; only the decision by cost leaves that to cost.
 //!
 //! [`Cheapest`] is the decision by cost. Rules of other compilers are policies
 //! like any other; no policy is asked while a knob overrides cost.
@@ -16,7 +18,7 @@ use std::fmt;
 use warpfold_analysis::Loops;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::Uniformity;
-use warpfold_ir::Function;
+use warpfold_ir::{Block, Function};
 use warpfold_machine::{Cost, Machine};
 
 use super::counts::Frequencies;
@@ -68,6 +70,15 @@ pub trait Policy: fmt::Debug {
 
     /// The form that a region is to have.
     fn choose(&self, question: &Question<'_>) -> Form;
+
+    /// Of a region that is to be a skip: whether to jump over a body when no
+    /// lane is in it. `first` is the block that the body begins with. `None`
+    /// leaves it to cost what is skipped in straight code, in regions inside as
+    /// well.
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        let _ = (question, first);
+        Some(true)
+    }
 }
 
 impl<P: Policy + ?Sized> Policy for &P {
@@ -77,6 +88,10 @@ impl<P: Policy + ?Sized> Policy for &P {
 
     fn choose(&self, question: &Question<'_>) -> Form {
         (**self).choose(question)
+    }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        (**self).skips(question, first)
     }
 }
 
@@ -95,5 +110,9 @@ impl Policy for Cheapest {
         estimates
             .min_by_key(|e| e.total)
             .map_or(Form::Branch, |e| e.form)
+    }
+
+    fn skips(&self, _: &Question<'_>, _: Block) -> Option<bool> {
+        None
     }
 }

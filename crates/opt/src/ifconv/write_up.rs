@@ -2,14 +2,18 @@
 
 use hashbrown::HashMap;
 use warpfold_analysis::regions::{NoRegion, RegionId, Regions};
+use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Hint, Origin, Terminator};
 use warpfold_machine::Cost;
 
 use super::decide::{Assignment, Options};
 use super::ledger::{Ledger, Payer};
 use super::legality::Blocker;
+use super::plan::{Item, What};
 use super::{Context, SourceBranch, book_all, break_even};
-use crate::report::{By, Counts, Decision, Force, Form, Hinted, Priced, Refusal, Report, Verdict};
+use crate::report::{
+    By, Counts, Decision, Force, Form, Hinted, Legality, Priced, Refusal, Report, Verdict,
+};
 use crate::safety::speculation;
 
 pub(super) fn report(
@@ -32,6 +36,14 @@ pub(super) fn report(
     let called = ledger.counts.callees(ledger.machine);
     (total, kept) = (total + called, kept + called);
     *predicted.entry(None).or_insert(Cost::ZERO) += called;
+    let mut skipped = SecondaryMap::new();
+    let plans = assignment.straight.iter();
+    for plan in plans.filter_map(|&id| assignment.plan(id)) {
+        let opened = |item: &&Item| matches!(item.what, What::Open { .. });
+        for item in plan.items.iter().filter(opened) {
+            skipped[item.owner] = true;
+        }
+    }
     let writer = Writer {
         func,
         cx,
@@ -51,6 +63,7 @@ pub(super) fn report(
             .map(|(o, why)| (*o, why.as_str()))
             .collect(),
         predicted,
+        skipped,
     };
     let measured = ledger.counts.is_measured();
     Report {
@@ -73,6 +86,8 @@ struct Writer<'a> {
     blocks: HashMap<Origin, Block>,
     folded: HashMap<Origin, &'a str>,
     predicted: HashMap<Payer, Cost>,
+    /// Heads of regions of which something is jumped over in straight code.
+    skipped: SecondaryMap<Block, bool>,
 }
 
 impl Writer<'_> {
@@ -137,19 +152,32 @@ impl Writer<'_> {
     }
 
     /// Every form and knob that a region can have: legal, or what forbids it.
-    fn legality(
-        &self,
-        id: RegionId,
-        options: &Options,
-    ) -> Vec<(&'static str, Result<(), Blocker>)> {
+    fn legality(&self, id: RegionId, options: &Options) -> Vec<Legality> {
+        let refusal = |blocker: Blocker| Refusal {
+            blocker: Some(blocker),
+            why: blocker.describe(self.func),
+        };
         let straight = options.plan.as_ref().map(|_| ()).map_err(|b| *b);
         let select = straight.and_then(|()| self.all_bare(id));
-        vec![
-            (Form::Branch.name(), Ok(())),
-            (Form::Straight.name(), straight),
-            (Force::Select.name(), select),
+        // Under other knobs nobody has looked.
+        let looked = matches!(self.cx.force, None | Some(Force::Skip));
+        let skip = match straight {
+            Ok(()) if looked && options.skip.is_none() => Some(Refusal {
+                blocker: None,
+                why: String::from("nothing in it can be jumped over"),
+            }),
+            _ => straight.err().map(refusal),
+        };
+        let straight = straight.err().map(refusal);
+        [
+            (Form::Branch.name(), None),
+            (Form::Skip.name(), skip),
+            (Form::Straight.name(), straight.clone()),
+            (Force::Select.name(), select.err().map(refusal)),
             (Force::Predicate.name(), straight),
         ]
+        .map(|(form, refused)| Legality { form, refused })
+        .into()
     }
 
     /// Whether everything in a region may be bare.
@@ -214,9 +242,16 @@ impl Writer<'_> {
     fn verdict(&self, b: Block) -> Verdict {
         let origin = |b: Block| self.func.block(b).origin;
         if let Some(root) = self.assignment.swallowed[b] {
+            // A branch that heads no region goes with the one around it.
+            let around = || self.regions.smallest_containing(b);
+            let region = self.regions.headed_by(b).ok().or_else(around);
+            let own = region.map_or(root, |r| self.regions[r].head);
             return Verdict::WithRegion {
                 head: origin(root),
-                form: Form::Straight,
+                form: match self.skipped[own] {
+                    true => Form::Skip,
+                    false => Form::Straight,
+                },
             };
         }
         match self.regions.headed_by(b) {
@@ -234,12 +269,11 @@ impl Writer<'_> {
 
     fn priced(&self, id: RegionId, options: &Options) -> Verdict {
         let region = &self.regions[id];
-        let of = |form| options.estimates.iter().find(|e| e.form == form);
-        let (branch, straight) = (of(Form::Branch), of(Form::Straight));
-        let rejected = match options.choice {
-            Form::Straight => branch,
-            _ => straight,
-        };
+        let others = options
+            .estimates
+            .iter()
+            .filter(|e| e.form != options.choice);
+        let rejected = others.min_by_key(|e| e.total);
         Verdict::Priced {
             form: options.choice,
             details: Box::new(Priced {
@@ -256,7 +290,10 @@ impl Writer<'_> {
                     self.cx.assumed.prior,
                 ),
                 legality: self.legality(id, options),
-                straight_shape: options.plan.as_ref().ok().map(|p| p.shape(self.func)),
+                straight_shape: options
+                    .plan_of(options.choice)
+                    .or(options.plan_of(Form::Straight))
+                    .map(|p| p.shape(self.func)),
             }),
         }
     }

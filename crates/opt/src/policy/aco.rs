@@ -9,9 +9,9 @@
 //!
 //! Scalar is an instruction whose result is the same in the whole warp.
 
-use warpfold_ir::{CostClass, InstData};
+use warpfold_ir::{Block, CostClass, InstData};
 
-use super::{Facts, PolicyRow};
+use super::{Facts, PolicyRow, Side};
 use crate::ifconv::policy::{Policy, Question};
 use crate::report::Form;
 
@@ -36,19 +36,26 @@ impl Policy for Aco {
 
     fn choose(&self, question: &Question<'_>) -> Form {
         let f = Facts::new(question);
-        if f.uniform {
-            return Form::Branch;
+        match f.uniform {
+            true => Form::Branch,
+            false => f.skip_unless(|_, side| dropped(question, side)),
         }
-        let scalar = |data: &InstData| {
-            let mut results = data.results.iter();
-            !data.results.is_empty() && results.all(|&v| question.uniformity.shape(v).is_uniform())
-        };
-        f.skip_unless(|_, side| {
-            let cycles = side.sum(1, |data| 1 + u64::from(scalar(data)));
-            let mut insts = side.insts.iter();
-            let scalar_load =
-                insts.any(|data| data.cost_class() == CostClass::Load && scalar(data));
-            cycles <= MAX_CYCLES && !scalar_load
-        })
     }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        let f = Facts::new(question);
+        Some(f.skips(first, |_, side| dropped(question, side)))
+    }
+}
+
+/// Whether the branch around a side is dropped.
+fn dropped(question: &Question<'_>, side: &Side<'_>) -> bool {
+    let scalar = |data: &InstData| {
+        let mut results = data.results.iter();
+        !data.results.is_empty() && results.all(|&v| question.uniformity.shape(v).is_uniform())
+    };
+    let cycles = side.sum(1, |data| 1 + u64::from(scalar(data)));
+    let mut insts = side.insts.iter();
+    let scalar_load = insts.any(|data| data.cost_class() == CostClass::Load && scalar(data));
+    cycles <= MAX_CYCLES && !scalar_load
 }

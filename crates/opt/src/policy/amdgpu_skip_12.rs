@@ -6,6 +6,8 @@
 //! `amdgpu-skip-threshold` = 12 instructions on (`SIInsertSkips.cpp`, later
 //! `SIPreEmitPeephole.cpp`). A uniform conditional keeps its branch.
 
+use warpfold_ir::Block;
+
 use super::{Facts, PolicyRow};
 use crate::ifconv::policy::{Policy, Question};
 use crate::report::Form;
@@ -35,5 +37,10 @@ impl Policy for Skip12 {
             true => Form::Branch,
             false => f.skip_unless(|_, side| side.len() < THRESHOLD),
         }
+    }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        let f = Facts::new(question);
+        Some(f.skips(first, |_, side| side.len() < THRESHOLD))
     }
 }

@@ -12,9 +12,10 @@
 //! issue and overhead of a branch on which the warp agrees. A uniform
 //! conditional keeps its branch.
 
+use warpfold_ir::Block;
 use warpfold_machine::Cost;
 
-use super::{Facts, PolicyRow};
+use super::{Facts, PolicyRow, Side};
 use crate::ifconv::policy::{Policy, Question};
 use crate::report::Form;
 
@@ -37,16 +38,24 @@ impl Policy for SkipP {
 
     fn choose(&self, question: &Question<'_>) -> Form {
         let f = Facts::new(question);
-        if f.uniform {
-            return Form::Branch;
+        match f.uniform {
+            true => Form::Branch,
+            false => f.skip_unless(|i, side| dropped(&f, i, side)),
         }
-        let taken = i128::from(f.branch_cost().thousandths());
-        let not_taken = i128::from(Cost::ONE.thousandths());
-        f.skip_unless(|i, side| {
-            let (lanes, all) = f.lane_share(i);
-            let (p, rest) = (i128::from(lanes), i128::from(all.saturating_sub(lanes)));
-            let then = i128::from(f.issue_cost(side).thousandths());
-            rest * then <= rest * taken + p * not_taken
-        })
     }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        let f = Facts::new(question);
+        Some(f.skips(first, |i, side| dropped(&f, i, side)))
+    }
+}
+
+/// Whether the branch around a side is dropped.
+fn dropped(f: &Facts<'_>, i: usize, side: &Side<'_>) -> bool {
+    let taken = i128::from(f.branch_cost().thousandths());
+    let not_taken = i128::from(Cost::ONE.thousandths());
+    let (lanes, all) = f.lane_share(i);
+    let (p, rest) = (i128::from(lanes), i128::from(all.saturating_sub(lanes)));
+    let then = i128::from(f.issue_cost(side).thousandths());
+    rest * then <= rest * taken + p * not_taken
 }

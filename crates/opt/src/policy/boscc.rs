@@ -6,7 +6,9 @@
 //! (`BOSCC_T`). The score is the number of the side's instructions, the ratio the
 //! probability that a lane executes it. A uniform branch stays one.
 
-use super::{Facts, PolicyRow};
+use warpfold_ir::Block;
+
+use super::{Facts, PolicyRow, Side};
 use crate::ifconv::policy::{Policy, Question};
 use crate::report::Form;
 
@@ -33,14 +35,22 @@ impl Policy for Boscc {
 
     fn choose(&self, question: &Question<'_>) -> Form {
         let f = Facts::new(question);
-        if f.uniform {
-            return Form::Branch;
+        match f.uniform {
+            true => Form::Branch,
+            false => f.skip_unless(|i, side| !skipped(&f, i, side)),
         }
-        f.skip_unless(|i, side| {
-            let (lanes, all) = f.lane_share(i);
-            let (part, whole) = MAX_RATIO;
-            let rare = u128::from(lanes) * whole < u128::from(all) * part;
-            !(side.len() >= MIN_SCORE && rare)
-        })
     }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        let f = Facts::new(question);
+        Some(f.skips(first, |i, side| !skipped(&f, i, side)))
+    }
+}
+
+/// Whether a side is large and rare.
+fn skipped(f: &Facts<'_>, i: usize, side: &Side<'_>) -> bool {
+    let (lanes, all) = f.lane_share(i);
+    let (part, whole) = MAX_RATIO;
+    let rare = u128::from(lanes) * whole < u128::from(all) * part;
+    side.len() >= MIN_SCORE && rare
 }

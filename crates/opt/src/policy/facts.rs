@@ -122,6 +122,14 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Whether a body that begins with `first` is on a side that keeps its
+    /// skip.
+    pub fn skips(&self, first: Block, unneeded: impl Fn(usize, &Side<'a>) -> bool) -> bool {
+        let mut sides = self.sides.iter().enumerate();
+        sides
+            .any(|(i, side)| side.blocks.contains(&first) && !side.is_empty() && !unneeded(i, side))
+    }
+
     /// The lanes that go along edge `index`, of how many; even odds where it is
     /// not known.
     pub fn lane_share(&self, index: usize) -> (u64, u64) {

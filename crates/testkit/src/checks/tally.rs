@@ -10,7 +10,7 @@ use warpfold::opt::report::{Form, Report, Verdict};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Branches by what became of them: `branch`, `exit`, `trap`, `select`,
-    /// `straight`, `folded`.
+    /// `straight`, `skip`, `folded`.
     pub outcomes: BTreeMap<String, u64>,
     /// Regions priced, by shape.
     pub shapes: BTreeMap<String, u64>,
@@ -41,7 +41,7 @@ impl Tally {
         };
         for d in &report.decisions {
             count(&mut tally.outcomes, d.outcome());
-            tally.converted += u64::from(d.form() == Some(Form::Straight));
+            tally.converted += u64::from(matches!(d.form(), Some(Form::Straight | Form::Skip)));
             match &d.verdict {
                 Verdict::Priced { details, .. } => {
                     count(&mut tally.shapes, details.shape);

@@ -280,6 +280,7 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
         selects: s.selects,
         predicates: s.predicates,
         exits: s.exits,
+        skips: s.skips,
     });
     doc.margin = p.margin;
     doc.break_even_b = p.break_even.b;
@@ -287,11 +288,11 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
     doc.legality = p
         .legality
         .iter()
-        .map(|(form, legal)| LegalityDoc {
-            form,
-            legal: legal.is_ok(),
-            blocker: legal.err().map(|b| b.name()),
-            why: legal.err().map(|b| b.describe(canonical)),
+        .map(|l| LegalityDoc {
+            form: l.form,
+            legal: l.refused.is_none(),
+            blocker: l.refused.as_ref().and_then(|r| r.blocker).map(|b| b.name()),
+            why: l.refused.as_ref().map(|r| r.why.clone()),
         })
         .collect();
 }
