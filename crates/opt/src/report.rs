@@ -211,6 +211,8 @@ pub enum Charge {
     Region {
         /// Its branch.
         head: Origin,
+        /// The block that its branch ends.
+        block: Block,
         /// Its form.
         form: Form,
     },
@@ -236,7 +238,7 @@ impl fmt::Display for Charge {
             Self::Proven => f.write_str("b, provably uniform"),
             Self::Agree => f.write_str("b where the warp agrees"),
             Self::Split => f.write_str("b where the warp splits"),
-            Self::Region { head, form } => match head.line {
+            Self::Region { head, form, .. } => match head.line {
                 0 => write!(f, "the region of inst{} as {form}", head.inst),
                 line => write!(f, "the region of line {line} as {form}"),
             },

@@ -1,13 +1,15 @@
-//! A rule of one's own that decides, from outside of Warpfold's crates.
+//! A rule of one's own that decides, and a cost model of one's own, from outside
+//! of Warpfold's crates.
 
 use std::sync::Arc;
 
+use warpfold::ir::CostClass;
 use warpfold::launch::Overrides;
-use warpfold::machine::Machine;
+use warpfold::machine::{Cost, Machine};
 use warpfold::opt::ifconv::policy::{Policy, Question};
-use warpfold::opt::policy::Facts;
-use warpfold::opt::report::Form;
-use warpfold::{Options, Outcome, RunOptions, Settings, Source, Syntax, render};
+use warpfold::opt::policy::{ByModel, CostModel, Facts};
+use warpfold::opt::report::{Charge, Form};
+use warpfold::{Decider, Options, Outcome, RunOptions, Settings, Source, Syntax, render};
 
 /// Straight-line code for sides of at most so many instructions, unless fewer
 /// than one lane in ten goes there.
@@ -29,6 +31,31 @@ impl Policy for Small {
             side.is_empty() || side.len() <= self.instructions && lanes * 10 >= all
         });
         facts.straight_if(facts.flat() && small)
+    }
+}
+
+/// What a warp alone on its scheduler waits for: each issue costs its latency in
+/// cycles on Ampere, a branch some twenty.
+#[derive(Debug)]
+struct Latency;
+
+impl CostModel for Latency {
+    fn name(&self) -> &str {
+        "latency"
+    }
+
+    fn unit(&self, charge: Charge) -> Cost {
+        Cost::issues(match charge {
+            Charge::Issue { class, .. } => match class {
+                CostClass::Load => 33,
+                CostClass::Div => 21,
+                CostClass::Branch | CostClass::Jump => 10,
+                _ => 4,
+            },
+            Charge::Proven | Charge::Agree => 10,
+            Charge::Split => 20,
+            Charge::Region { .. } => 0,
+        })
     }
 }
 
@@ -56,14 +83,14 @@ block4(v9: i32):
     return v9
 }";
 
-/// The kernel under the rule.
-pub fn outcome() -> Result<Outcome, warpfold::Errors> {
+/// The kernel under the rule, or by the model.
+pub fn outcome(policy: Decider) -> Result<Outcome, warpfold::Errors> {
     let kernel = Source::parse(KERNEL, "f.clif", Syntax::Clif)?
         .kernel(&Overrides::default(), &Options::default())?;
     let launch = kernel.launch(".".as_ref())?;
     let run = RunOptions::default();
     let settings = Settings {
-        policy: Arc::new(Small { instructions: 3 }),
+        policy,
         ..Settings::new(Machine::builtin("hopper").expect("it ships"))
     };
     kernel
@@ -75,9 +102,18 @@ pub fn outcome() -> Result<Outcome, warpfold::Errors> {
         .measure(&launch, &run)
 }
 
+/// The two that decide here.
+pub fn deciders() -> [Decider; 2] {
+    [
+        Arc::new(Small { instructions: 3 }),
+        Arc::new(ByModel(Latency)),
+    ]
+}
+
 fn main() -> Result<(), warpfold::Errors> {
-    let outcome = outcome()?;
-    let doc = render::run(&outcome);
-    print!("{}", render::text(&doc, render::Paint::PLAIN));
+    for policy in deciders() {
+        let doc = render::run(&outcome(policy)?);
+        print!("{}", render::text(&doc, render::Paint::PLAIN));
+    }
     Ok(())
 }

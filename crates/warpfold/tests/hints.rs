@@ -1,10 +1,15 @@
 //! Hints, policies and priors along the road.
 
+use std::sync::Arc;
+
 use warpfold::ir::{Hint, Terminator};
 use warpfold::launch::Overrides;
 use warpfold::machine::Machine;
+use warpfold::opt::policy::ByModel;
 use warpfold::opt::report::{CountSource, Force, Form};
-use warpfold::{BranchHint, Lowered, Optimized, Options, Settings, Source, Syntax, policy, render};
+use warpfold::{
+    BranchHint, Decider, Lowered, Optimized, Options, Settings, Source, Syntax, policy, render,
+};
 
 #[path = "../examples/policy.rs"]
 #[expect(dead_code, reason = "only a part of the example is called here")]
@@ -264,12 +269,48 @@ block0(v0: i32, v1: i64):
 }
 
 #[test]
-fn the_example_decides_by_its_own_rule() {
-    let outcome = example::outcome().unwrap();
-    assert!(outcome.all_same(), "{}", outcome.sameness());
-    let report = outcome.optimized().report();
-    assert_eq!(report.policy, "small");
+fn the_example_decides_by_its_own_rule_and_model() {
+    let forms = |decider: Decider| {
+        let outcome = example::outcome(decider).unwrap();
+        assert!(outcome.all_same(), "{}", outcome.sameness());
+        let report = outcome.optimized().report();
+        let forms: Vec<_> = report.decisions.iter().filter_map(|d| d.form()).collect();
+        (report.policy.clone(), forms)
+    };
+    let [small, latency] = example::deciders();
     // Two instructions and two lanes in three; one instruction and one lane in 64.
-    let forms: Vec<_> = report.decisions.iter().map(|d| d.form()).collect();
-    assert_eq!(forms, [Some(Form::Straight), Some(Form::Branch)]);
+    let (name, by_rule) = forms(small);
+    assert_eq!(name, "small");
+    assert_eq!(by_rule, [Form::Straight, Form::Branch]);
+    // 4 + 4 + a guard or select against 10 + 10 for branch and jump, and b.
+    let (name, by_model) = forms(latency);
+    assert_eq!(name, "latency");
+    assert_eq!(by_model, [Form::Straight, Form::Straight]);
+}
+
+/// The machine's own prices as a model decide as the machine does.
+#[test]
+fn the_machine_is_a_cost_model() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
+    let mut regions = 0;
+    for entry in std::fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "clif") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for name in ["textbook", "pascal", "blackwell"] {
+            let machine = Machine::builtin(name).unwrap();
+            let by_cost = Settings::new(machine.clone());
+            let by_model = Settings {
+                policy: Arc::new(ByModel(machine)),
+                ..by_cost.clone()
+            };
+            let [a, b] = [by_cost, by_model].map(|s| convert(&text, &s));
+            assert_eq!(a.func(), b.func(), "{} on {name}", path.display());
+            assert_eq!(a.report().decisions, b.report().decisions);
+            regions += a.report().decisions.len();
+        }
+    }
+    assert!(regions > 60, "{regions}");
 }

@@ -391,6 +391,7 @@ fn branch_estimate(
         Some(Line {
             charge: Charge::Region {
                 head: ledger.func.block(regions[c].head).origin,
+                block: regions[c].head,
                 form: options.choice,
             },
             count: 1,

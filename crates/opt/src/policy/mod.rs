@@ -36,6 +36,7 @@ pub mod ispc;
 pub mod llvm_early_ifcvt;
 pub mod llvm_simplifycfg;
 pub mod llvm_speculative;
+pub mod model;
 pub mod nak;
 pub mod nir;
 pub mod noir;
@@ -44,6 +45,7 @@ pub mod ptxas;
 use crate::ifconv::policy::{Cheapest, Policy};
 
 pub use facts::{Facts, Side};
+pub use model::{ByModel, CostModel};
 
 /// One row of [`POLICIES`].
 #[derive(Clone, Copy, Debug)]
