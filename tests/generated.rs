@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use warpfold::analysis::regions::RegionShape;
 use warpfold::machine::MACHINES;
-use warpfold::opt::report::Force;
+use warpfold::opt::report::{Force, Form};
 use warpfold_testkit::checks::generated::{Drawn, FORCES, Seen};
 use warpfold_testkit::checks::regret::Compared;
 use warpfold_testkit::generate::{Options, SHAPES, generate};
@@ -84,8 +85,26 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     );
     assert_eq!(
         names(&tally.blockers),
-        set(&["cross-lane", "depth", "early end", "sync", "unsafe"])
+        set(&[
+            "cross-lane",
+            "depth",
+            "early end",
+            "edges",
+            "sync",
+            "unsafe"
+        ])
     );
+    // Every shape in every form, but that nothing can be skipped where there is
+    // nothing between branch and join.
+    let mut pairs = BTreeSet::new();
+    for shape in RegionShape::ALL {
+        for form in [Form::Branch, Form::Straight, Form::Skip] {
+            if (shape, form) != (RegionShape::Degenerate, Form::Skip) {
+                pairs.insert(format!("{shape} {form}"));
+            }
+        }
+    }
+    assert_eq!(names(&tally.pairs), pairs, "{tally}");
     assert!(tally.kernels_converted > 700, "{tally}");
     assert!(tally.outcome("straight") > 1_000, "{tally}");
     assert!(tally.outcome("select") > 500, "{tally}");

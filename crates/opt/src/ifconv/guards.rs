@@ -258,11 +258,9 @@ mod tests {
         assert!(g.exhaustive(&entries) && !g.exhaustive(&entries[..3]));
         let two = g.or(entries[1], entries[2]);
         assert!(g.implies(entries[1], two));
-        assert_eq!(g.restrict(entries[1], two), {
-            // Entries that cannot be follow the first that can.
-            let not_2 = g.not(entries[2]);
-            not_2
-        });
+        // Entries that cannot be follow the first that can.
+        let not_2 = g.not(entries[2]);
+        assert_eq!(g.restrict(entries[1], two), not_2);
     }
 
     /// Against truth tables: guards of three tests with two, three and two
