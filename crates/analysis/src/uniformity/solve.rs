@@ -21,10 +21,10 @@ use super::arith::{add, scale};
 use super::control::{Split, depends_on_more_than_operands};
 use super::domain::Shape;
 use super::linear::Linear;
+use super::presence::Presence;
 use super::reason::Reason;
 use super::scope::Scope;
 use super::state::{Coarse, State};
-use super::presence::Presence;
 use super::transfer::{Env, last_two_same, select, transfer};
 use super::{Graph, UniformityOptions};
 
@@ -339,7 +339,11 @@ impl Solver<'_> {
         let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {
             return Some(shape);
         };
-        if inst.results.first().is_some_and(|&r| self.graph.numbers.same(r, otherwise)) {
+        if inst
+            .results
+            .first()
+            .is_some_and(|&r| self.graph.numbers.same(r, otherwise))
+        {
             return self.state.at(otherwise, b);
         }
         let cond = self.state.at(guard.pred, b)?;
@@ -456,7 +460,9 @@ impl Solver<'_> {
                 let function_param =
                     self.func.entry() == Some(b) && self.graph.cfg.preds(b).is_empty();
                 let varies = !function_param
-                    && self.graph.param_varies(self.func, p, |v| varying.contains(v));
+                    && self
+                        .graph
+                        .param_varies(self.func, p, |v| varying.contains(v));
                 if varies {
                     varying.insert(p);
                 }
