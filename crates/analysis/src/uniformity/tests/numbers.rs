@@ -45,6 +45,20 @@ fn what_more_than_operands_decide_is_not_numbered() {
     ] {
         assert_eq!(joined(op, op), Lane, "{op}");
     }
+    // One after the other they may differ, and the lanes with them.
+    for op in [
+        "ballot v3",
+        "read_first.i32 v0",
+        "load.i32 v2",
+        "atomic_load.i32 v2",
+    ] {
+        let f = parse(&format!(
+            "function %f(i32 varying, i32, i64) {{\nblock0(v0: i32, v1: i32, v2: i64):\n    \
+             v3 = icmp.i32 eq v0, v1\n    v4 = {op}\n    exit if v3\n    store.i32 v0, v2\n    \
+             v5 = {op}\n    v6 = isub.i32 v4, v5\n    ret\n}}\n"
+        ));
+        assert_eq!(analyse(&f).shape(v(6)).as_constant(), None, "{op}");
+    }
     // Nobody writes what these read.
     assert_eq!(joined("load.i32 readonly v2", "load.i32 readonly v2"), Grid);
     assert_eq!(
