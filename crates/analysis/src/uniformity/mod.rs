@@ -47,6 +47,7 @@ mod linear;
 mod masks;
 mod memory;
 mod numbers;
+mod parked;
 mod presence;
 mod reason;
 mod scope;

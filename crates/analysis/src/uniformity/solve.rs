@@ -234,7 +234,8 @@ impl Solver<'_> {
     /// The arguments of the edges to `b` for parameter `k`, with the blocks
     /// they come from.
     fn args(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
-        self.graph.args(self.func, b, k)
+        let args = self.graph.args(self.func, b, k);
+        args.map(|(e, v)| (e.from, v))
     }
 
     fn param(&self, b: Block, k: u32) -> Option<Shape> {
@@ -273,15 +274,7 @@ impl Solver<'_> {
         };
         for &s in &self.meets[b] {
             let split = &self.state.splits[s as usize];
-            let comes = |from: Block| from == split.branch || split.contains(from);
-            let mut args = self
-                .args(b, k)
-                .filter(|&(from, _)| comes(from))
-                .map(|a| a.1);
-            if let Some(first) = args.next()
-                && (split.varies(first)
-                    || args.any(|a| split.varies(a) || !self.graph.numbers.same(a, first)))
-            {
+            if split.scope > Scope::Grid && split.mixes(self.func, self.graph, b, k) {
                 note(split.scope, Some(split.branch));
             }
         }
