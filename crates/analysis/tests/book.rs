@@ -175,6 +175,9 @@ fn reasons() -> String {
             header: Block::from_u32(1),
             branch: block,
         },
+        Reason::Separated { branch: block },
+        Reason::Left { at: block },
+        Reason::Called,
         Reason::Budget,
         Reason::Unknown,
     ];
@@ -183,10 +186,14 @@ fn reasons() -> String {
         // A new reason does not compile until it is thought of here.
         let next = match reason {
             Reason::Operand(_) => "that value",
-            Reason::Join { .. } | Reason::Temporal { .. } => "that branch",
+            Reason::Join { .. } | Reason::Temporal { .. } | Reason::Separated { .. } => {
+                "that branch"
+            }
             Reason::Parameter(_)
             | Reason::Source(_)
             | Reason::Memory(_)
+            | Reason::Left { .. }
+            | Reason::Called
             | Reason::Budget
             | Reason::Unknown => "nothing",
         };
