@@ -226,6 +226,35 @@ fn uniformity_page() {
     }
 }
 
+/// The page's tables link every file of their folders, and no others.
+#[test]
+fn every_pattern_and_trap_has_its_file() {
+    let page = read("uniformity.md");
+    for (name, folder, least) in [("precision", "precision", 20), ("traps", "traps", 18)] {
+        let from = format!("../tests/filetests/uniformity/{folder}/");
+        let text = &page[place(&page, name)];
+        let links = text.split(&from).skip(1);
+        let mut linked: Vec<&str> = links.filter_map(|l| Some(l.split_once(')')?.0)).collect();
+        linked.sort_unstable();
+        let files = std::fs::read_dir(path(&from)).expect("the folder is there");
+        let mut files: Vec<String> = files
+            .map(|f| {
+                f.expect("readable")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        files.sort_unstable();
+        assert_eq!(linked, files, "{folder}");
+        assert!(files.len() >= least, "{folder}");
+        for file in files {
+            let text = std::fs::read_to_string(path(&format!("{from}{file}")));
+            assert!(text.is_ok_and(|t| t.contains("notes=beside")), "{file}");
+        }
+    }
+}
+
 #[test]
 fn ends_are_ranked_as_the_book_says() {
     let all = [
