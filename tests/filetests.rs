@@ -308,11 +308,6 @@ fn notes_beside_the_code_are_complete_and_exact() {
             "above",
             "1: refused:\n    `notes` can only be beside",
         ),
-        (
-            "    jump block2",
-            "    jump\n block2",
-            "1: refused:\n    the function at line 4 has",
-        ),
     ] {
         let text = NOTED.replacen(old, new, 1);
         assert_ne!(text, NOTED);
