@@ -46,6 +46,8 @@ mod launch;
 mod linear;
 mod masks;
 mod memory;
+mod numbers;
+mod presence;
 mod reason;
 mod scope;
 mod solve;
@@ -67,6 +69,8 @@ pub use scope::Scope;
 
 use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
 use masks::Masks;
+use memory::Memory;
+use numbers::Numbers;
 use reason::Subject as Of;
 use state::State;
 
@@ -106,6 +110,8 @@ pub(crate) struct Graph<'a> {
     pub joins: &'a Joins,
     pub dominators: DomTree,
     pub loops: Loops,
+    pub memory: Memory,
+    pub numbers: Numbers,
 }
 
 /// The result of the analysis for one function.
@@ -138,11 +144,14 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        let memory = Memory::new(func, options.called);
         let graph = Graph {
             cfg,
             joins,
             dominators: DomTree::dominators(cfg),
             loops: Loops::new(cfg),
+            numbers: Numbers::new(func, cfg, &memory),
+            memory,
         };
         let state = solve::solve(func, &graph, options);
         let mut result = Self {
