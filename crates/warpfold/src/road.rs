@@ -270,6 +270,7 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            fault: None,
         }
     }
 

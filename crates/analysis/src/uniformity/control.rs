@@ -37,7 +37,7 @@ use warpfold_ir::{Block, Function, InstData, Shape as Form, Value, ValueDef};
 
 use super::memory::Memory;
 use super::scope::Scope;
-use super::{Convergence, Graph};
+use super::{Convergence, Fault, Graph};
 
 /// What one branch separates.
 #[derive(Clone, Debug)]
@@ -125,7 +125,8 @@ impl Split {
         while let Some((b, side)) = work.pop() {
             let old = split.sides.get(&b).copied();
             let side = side.with(old);
-            if Some(b) == join || Some(side) == old {
+            let lost = graph.fault == Some(Fault::ExitLabels) && graph.leaves_loop(branch, b);
+            if Some(b) == join || Some(side) == old || lost {
                 continue;
             }
             if split.sides.insert(b, side).is_none() {
@@ -136,7 +137,9 @@ impl Split {
             work.extend(succs.iter().map(|&to| (to, side)));
         }
         split.region.sort_unstable_by_key(|&b| cfg.rpo_index(b));
-        split.find_rounds(graph, &targets, budget)?;
+        if graph.fault != Some(Fault::Temporal) {
+            split.find_rounds(graph, &targets, budget)?;
+        }
         if convergence == Convergence::Parked {
             let several = |b: &Block| split.sides[b] == Side::Several;
             let shared: Vec<Block> = split.region.iter().copied().filter(several).collect();
@@ -288,8 +291,8 @@ impl Split {
             }
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
-                let varies = depends_on_more_than_operands(inst, &graph.memory)
-                    || inst.uses().any(|v| self.varying.contains(&v));
+                let varies =
+                    graph.differs_again(inst) || inst.uses().any(|v| self.varying.contains(&v));
                 if varies {
                     self.varying.extend(&inst.results);
                 }
@@ -334,6 +337,19 @@ pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &Memory) ->
 }
 
 impl Graph<'_> {
+    /// Whether executing `inst` again on the same operands may give another
+    /// result.
+    pub fn differs_again(&self, inst: &InstData) -> bool {
+        let overlooked = self.fault == Some(Fault::Convergent) && inst.op.effects().convergent;
+        !overlooked && depends_on_more_than_operands(inst, &self.memory)
+    }
+
+    /// Whether `b` is outside of the innermost loop that `from` is in.
+    fn leaves_loop(&self, from: Block, b: Block) -> bool {
+        let around = self.loops.loop_of(from);
+        around.is_some_and(|l| !self.loops.contains(l, b))
+    }
+
     /// The arguments of the edges to `b` for parameter `k`, with the blocks
     /// they come from.
     pub fn args<'a>(

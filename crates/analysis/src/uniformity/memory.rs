@@ -110,7 +110,8 @@ fn writes(func: &Function) -> bool {
     let insts = func.layout.iter().flat_map(|&b| &func.block(b).insts);
     let by_inst = insts.map(|&i| func.inst(i)).any(|inst| {
         let address = inst.args.last();
-        let own = inst.op.shape() == Form::Store && address.is_some_and(|&a| is_slot(func, a, DEPTH));
+        let own =
+            inst.op.shape() == Form::Store && address.is_some_and(|&a| is_slot(func, a, DEPTH));
         inst.op.effects().writes && !inst.op.effects().syncs && !own
     });
     let calls = |t: &warpfold_ir::Terminator| matches!(t, warpfold_ir::Terminator::TailCall(_));

@@ -73,7 +73,12 @@ fn passed_once(func: &Function, graph: &Graph<'_>) -> Vec<Block> {
 /// The blocks that lanes may come to when others have left.
 fn left_before(func: &Function, graph: &Graph<'_>) -> EntitySet<Block> {
     let mut found = EntitySet::new();
-    let leaving = |b: &Block| func.block(*b).insts.iter().any(|&i| may_leave(func.inst(i)));
+    let leaving = |b: &Block| {
+        func.block(*b)
+            .insts
+            .iter()
+            .any(|&i| may_leave(func.inst(i)))
+    };
     let blocks = graph.cfg.rpo().iter().copied().filter(leaving);
     let mut work: Vec<Block> = blocks.flat_map(|b| graph.cfg.succs(b)).copied().collect();
     while let Some(b) = work.pop() {
@@ -87,6 +92,8 @@ fn left_before(func: &Function, graph: &Graph<'_>) -> EntitySet<Block> {
 /// Whether some of the lanes that execute `inst` may not get past it.
 fn may_leave(inst: &InstData) -> bool {
     let effects = inst.op.effects();
-    let sound = inst.mem().is_some_and(|(flags, _)| flags.contains(MemFlags::NOTRAP));
+    let sound = inst
+        .mem()
+        .is_some_and(|(flags, _)| flags.contains(MemFlags::NOTRAP));
     effects.retires || effects.calls || (effects.traps && !sound)
 }

@@ -18,15 +18,15 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
 
 use super::arith::{add, scale};
-use super::control::{Split, depends_on_more_than_operands};
+use super::control::Split;
 use super::domain::Shape;
 use super::linear::Linear;
+use super::presence::Presence;
 use super::reason::Reason;
 use super::scope::Scope;
 use super::state::{Coarse, State};
-use super::presence::Presence;
 use super::transfer::{Env, last_two_same, select, transfer};
-use super::{Graph, UniformityOptions};
+use super::{Fault, Graph, UniformityOptions};
 
 /// Changes of one value after which its bit facts are widened.
 const WIDEN_AFTER: u16 = 5;
@@ -237,6 +237,14 @@ impl Solver<'_> {
         self.graph.args(self.func, b, k)
     }
 
+    /// The same, as labels tell them apart: each edge has its own.
+    fn labelled(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let by_block = self.graph.fault == Some(Fault::BlockLabels);
+        self.args(b, k).filter(move |&(from, arg)| {
+            !by_block || self.args(b, k).find(|e| e.0 == from) == Some((from, arg))
+        })
+    }
+
     fn param(&self, b: Block, k: u32) -> Option<Shape> {
         let p = self.func.block(b).params[k as usize];
         let ty = self.func.ty(p);
@@ -275,7 +283,7 @@ impl Solver<'_> {
             let split = &self.state.splits[s as usize];
             let comes = |from: Block| from == split.branch || split.contains(from);
             let mut args = self
-                .args(b, k)
+                .labelled(b, k)
                 .filter(|&(from, _)| comes(from))
                 .map(|a| a.1);
             if let Some(first) = args.next()
@@ -290,10 +298,10 @@ impl Solver<'_> {
             note(split.scope, Some(split.branch));
         }
         // One branch may bring several arguments over edges of its own.
-        for (from, arg) in self.args(b, k) {
+        for (from, arg) in self.labelled(b, k) {
             if let Some(scope) = self.state.branch_scope[from]
                 && self
-                    .args(b, k)
+                    .labelled(b, k)
                     .any(|(f, a)| f == from && !self.graph.numbers.same(a, arg))
             {
                 note(scope, Some(from));
@@ -307,6 +315,10 @@ impl Solver<'_> {
 
     fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
         let inst = self.func.inst(i);
+        let fault = self.graph.fault;
+        let planted = fault.and_then(|f| f.instead_of(inst));
+        let inst = planted.as_ref().unwrap_or(inst);
+        let launch = fault.map(|f| f.launch(inst, self.options.shape));
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         for &v in &inst.args {
@@ -316,7 +328,7 @@ impl Solver<'_> {
         let loads = inst.op.shape() == Form::Load;
         let memory = &self.graph.memory;
         let env = Env {
-            launch: &self.options.shape,
+            launch: launch.as_ref().unwrap_or(&self.options.shape),
             local: loads && memory.may_be_local(inst.args[0]),
             fixed: loads && memory.is_fixed(inst),
             same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
@@ -339,7 +351,11 @@ impl Solver<'_> {
         let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {
             return Some(shape);
         };
-        if inst.results.first().is_some_and(|&r| self.graph.numbers.same(r, otherwise)) {
+        if inst
+            .results
+            .first()
+            .is_some_and(|&r| self.graph.numbers.same(r, otherwise))
+        {
             return self.state.at(otherwise, b);
         }
         let cond = self.state.at(guard.pred, b)?;
@@ -456,16 +472,16 @@ impl Solver<'_> {
                 let function_param =
                     self.func.entry() == Some(b) && self.graph.cfg.preds(b).is_empty();
                 let varies = !function_param
-                    && self.graph.param_varies(self.func, p, |v| varying.contains(v));
+                    && self
+                        .graph
+                        .param_varies(self.func, p, |v| varying.contains(v));
                 if varies {
                     varying.insert(p);
                 }
             }
             for &i in &self.func.block(b).insts {
                 let inst = self.func.inst(i);
-                if depends_on_more_than_operands(inst, &self.graph.memory)
-                    || inst.uses().any(|v| varying.contains(v))
-                {
+                if self.graph.differs_again(inst) || inst.uses().any(|v| varying.contains(v)) {
                     for &r in &inst.results {
                         varying.insert(r);
                     }

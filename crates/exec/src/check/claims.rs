@@ -124,9 +124,6 @@ impl FunctionClaims {
                     inputs.extend(claim(v, b, site));
                 }
             };
-            for &p in &block.params {
-                input(p, Site::Term(b), &own);
-            }
             let mut constants = Vec::new();
             for &i in &block.insts {
                 let data = func.inst(i);
@@ -143,7 +140,8 @@ impl FunctionClaims {
                     }
                 }
             }
-            for v in func.term(b).uses() {
+            let unused = block.params.iter().copied();
+            for v in func.term(b).uses().chain(unused) {
                 input(v, Site::Term(b), &own);
             }
             all.blocks[entry].inputs.extend(constants);
