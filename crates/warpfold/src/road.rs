@@ -274,6 +274,7 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            fault: None,
         }
     }
 
