@@ -441,7 +441,7 @@ fn lines_that_the_documentation_contradicts_are_told_apart() {
         assert_eq!(report.tally.variants, []);
     }
     // Not by what the documentation says: a failure.
-    let broken = "fcvt_to_uint.i128 v0\n    v2 = fcvt_to_sint_sat";
+    let broken = "fcvt_to_sint_sat.i128 v0\n    v2 = fcvt_to_uint";
     let report = of(broken);
     assert_eq!(report.tally.total.failed, 1, "{report:?}");
     assert_eq!(of("fcvt_to_sint_sat").tally.total.passed, 1);
