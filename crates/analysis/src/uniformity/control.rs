@@ -35,7 +35,7 @@ use warpfold_ir::{Block, Function, InstData, Shape as Form, Value, ValueDef};
 use super::memory::Memory;
 use super::parked::Parked;
 use super::scope::Scope;
-use super::{Convergence, Graph};
+use super::{Convergence, Fault, Graph};
 use crate::Edge;
 
 /// What one branch separates.
@@ -141,7 +141,8 @@ impl Split {
         while let Some((b, side)) = work.pop() {
             let old = split.sides.get(&b).copied();
             let side = side.with(old);
-            if Some(b) == join || Some(side) == old {
+            let lost = graph.fault == Some(Fault::ExitLabels) && graph.leaves_loop(branch, b);
+            if Some(b) == join || Some(side) == old || lost {
                 continue;
             }
             if split.sides.insert(b, side).is_none() {
@@ -152,7 +153,9 @@ impl Split {
             work.extend(succs.iter().map(|&to| (to, side)));
         }
         split.region.sort_unstable_by_key(|&b| cfg.rpo_index(b));
-        split.find_rounds(graph, &targets, budget)?;
+        if graph.fault != Some(Fault::Temporal) {
+            split.find_rounds(graph, &targets, budget)?;
+        }
         split.find_varying(func, graph);
         Some(split)
     }
@@ -286,7 +289,8 @@ impl Split {
         match &self.parked {
             None => {
                 let comes = |e: Edge| e.from == self.branch || self.contains(e.from);
-                let brought = || all().filter(|a| comes(a.0)).map(|a| a.1);
+                let told_apart = || graph.labelled(func, b, k);
+                let brought = || told_apart().filter(|a| comes(a.0)).map(|a| a.1);
                 differ(&mut brought()) || brought().any(|a| self.varies(a))
             }
             // Who meets in one round has what varies from that round, but by
@@ -310,8 +314,8 @@ impl Split {
             }
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
-                let varies = depends_on_more_than_operands(inst, &graph.memory)
-                    || inst.uses().any(|v| self.varying.contains(&v));
+                let varies =
+                    graph.differs_again(inst) || inst.uses().any(|v| self.varying.contains(&v));
                 if varies {
                     self.varying.extend(&inst.results);
                 }
@@ -356,6 +360,33 @@ pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &Memory) ->
 }
 
 impl Graph<'_> {
+    /// Whether executing `inst` again on the same operands may give another
+    /// result.
+    pub fn differs_again(&self, inst: &InstData) -> bool {
+        let overlooked = self.fault == Some(Fault::Convergent) && inst.op.effects().convergent;
+        !overlooked && depends_on_more_than_operands(inst, &self.memory)
+    }
+
+    /// Whether `b` is outside of the innermost loop that `from` is in.
+    fn leaves_loop(&self, from: Block, b: Block) -> bool {
+        let around = self.loops.loop_of(from);
+        around.is_some_and(|l| !self.loops.contains(l, b))
+    }
+
+    /// The edges to `b` that labels tell apart, each edge of a block having its
+    /// own, and what they bring for parameter `k`.
+    pub fn labelled<'a>(
+        &'a self,
+        func: &'a Function,
+        b: Block,
+        k: u32,
+    ) -> impl Iterator<Item = (Edge, Value)> + 'a {
+        let by_block = self.fault == Some(Fault::BlockLabels);
+        let first = move |e: Edge| self.args(func, b, k).find(|other| other.0.from == e.from);
+        let all = self.args(func, b, k);
+        all.filter(move |&(e, arg)| !by_block || first(e) == Some((e, arg)))
+    }
+
     /// The edges to `b` and what they bring for parameter `k`.
     pub fn args<'a>(
         &'a self,

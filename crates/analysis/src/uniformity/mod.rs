@@ -42,6 +42,7 @@ mod check;
 mod compare;
 mod control;
 mod domain;
+mod faults;
 mod launch;
 mod linear;
 mod masks;
@@ -64,6 +65,8 @@ use warpfold_ir::{Block, Function, Value};
 pub use annotate::{annotate, claims};
 pub use bits::KnownBits;
 pub use domain::Shape;
+#[doc(hidden)]
+pub use faults::Fault;
 pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
@@ -103,6 +106,9 @@ pub struct UniformityOptions {
     /// its parameters vary, any of its lanes may be away, and addresses may be
     /// those of a caller's stack slots.
     pub called: bool,
+    /// A mistake to make, for tests of what catches it.
+    #[doc(hidden)]
+    pub fault: Option<Fault>,
 }
 
 /// The graph's analyses that this one needs.
@@ -113,6 +119,8 @@ pub(crate) struct Graph<'a> {
     pub loops: Loops,
     pub memory: Memory,
     pub numbers: Numbers,
+    /// Planted.
+    pub fault: Option<Fault>,
 }
 
 /// The result of the analysis for one function.
@@ -155,6 +163,7 @@ impl Uniformity {
             loops: Loops::new(cfg),
             numbers: Numbers::new(func, cfg, &memory),
             memory,
+            fault: options.fault,
         };
         let state = solve::solve(func, &graph, options);
         let mut result = Self {

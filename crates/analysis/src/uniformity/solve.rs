@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
 
 use super::arith::{add, scale};
-use super::control::{Split, depends_on_more_than_operands};
+use super::control::Split;
 use super::domain::Shape;
 use super::linear::Linear;
 use super::presence::Presence;
@@ -238,6 +238,12 @@ impl Solver<'_> {
         args.map(|(e, v)| (e.from, v))
     }
 
+    /// The same, as labels tell them apart.
+    fn labelled(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let labelled = self.graph.labelled(self.func, b, k);
+        labelled.map(|(e, v)| (e.from, v))
+    }
+
     fn param(&self, b: Block, k: u32) -> Option<Shape> {
         let p = self.func.block(b).params[k as usize];
         let ty = self.func.ty(p);
@@ -283,10 +289,10 @@ impl Solver<'_> {
             note(split.scope, Some(split.branch));
         }
         // One branch may bring several arguments over edges of its own.
-        for (from, arg) in self.args(b, k) {
+        for (from, arg) in self.labelled(b, k) {
             if let Some(scope) = self.state.branch_scope[from]
                 && self
-                    .args(b, k)
+                    .labelled(b, k)
                     .any(|(f, a)| f == from && !self.graph.numbers.same(a, arg))
             {
                 note(scope, Some(from));
@@ -300,6 +306,10 @@ impl Solver<'_> {
 
     fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
         let inst = self.func.inst(i);
+        let fault = self.graph.fault;
+        let planted = fault.and_then(|f| f.instead_of(inst));
+        let inst = planted.as_ref().unwrap_or(inst);
+        let launch = fault.map(|f| f.launch(inst, self.options.shape));
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         for &v in &inst.args {
@@ -309,7 +319,7 @@ impl Solver<'_> {
         let loads = inst.op.shape() == Form::Load;
         let memory = &self.graph.memory;
         let env = Env {
-            launch: &self.options.shape,
+            launch: launch.as_ref().unwrap_or(&self.options.shape),
             local: loads && memory.may_be_local(inst.args[0]),
             fixed: loads && memory.is_fixed(inst),
             same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
@@ -462,9 +472,7 @@ impl Solver<'_> {
             }
             for &i in &self.func.block(b).insts {
                 let inst = self.func.inst(i);
-                if depends_on_more_than_operands(inst, &self.graph.memory)
-                    || inst.uses().any(|v| varying.contains(v))
-                {
+                if self.graph.differs_again(inst) || inst.uses().any(|v| varying.contains(v)) {
                     for &r in &inst.results {
                         varying.insert(r);
                     }
