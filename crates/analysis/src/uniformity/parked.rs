@@ -117,10 +117,7 @@ impl Parked {
             }
             around = graph.loops.parent(cycle);
         }
-        loop {
-            let Some(exits) = walk.level(around, &frontier)? else {
-                break;
-            };
+        while let Some(exits) = walk.level(around, &frontier)? {
             frontier = exits;
             match around {
                 Some(l) => around = graph.loops.parent(l),
