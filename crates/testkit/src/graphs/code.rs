@@ -120,7 +120,22 @@ impl Filler<'_, '_> {
 
     fn constant(&mut self) -> Value {
         const USUAL: [i128; 16] = [
-            0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 64, -1, -32, 0x7fff_ffff,
+            0,
+            1,
+            2,
+            3,
+            4,
+            5,
+            7,
+            8,
+            16,
+            31,
+            32,
+            33,
+            64,
+            -1,
+            -32,
+            0x7fff_ffff,
         ];
         let x = self.bytes.pick(&USUAL);
         self.f.iconst(Type::I32, x)
@@ -190,7 +205,9 @@ impl Filler<'_, '_> {
             }
             // An index going on: base + factor * index, and back again.
             7 => {
-                let index = self.f.ins(self.bytes.pick(&[TidX, LaneId, TidY]), Type::I32, &[]);
+                let index = self
+                    .f
+                    .ins(self.bytes.pick(&[TidX, LaneId, TidY]), Type::I32, &[]);
                 let factor = self.constant();
                 let scaled = self.binary(Imul, index, factor);
                 let sum = self.binary(Iadd, scaled, a);
@@ -286,7 +303,9 @@ impl Filler<'_, '_> {
                         self.memory(Store, &[b, at], MemFlags::NONE);
                     }
                     _ => {
-                        let op = self.bytes.pick(&[AtomicAdd, AtomicXchg, AtomicUmax, AtomicOr]);
+                        let op = self
+                            .bytes
+                            .pick(&[AtomicAdd, AtomicXchg, AtomicUmax, AtomicOr]);
                         pool.ints.extend(self.memory(op, &[b, at], MemFlags::NONE));
                     }
                 }
@@ -321,7 +340,8 @@ impl Filler<'_, '_> {
         // What is no poison where this holds, made into what is none anywhere.
         if let (Some((x, place)), true) = (known, self.bytes.chance(100)) {
             let (yes, no) = if place.negated { (b, x) } else { (x, b) };
-            pool.ints.push(self.f.ins(Select, Type::I32, &[place.pred, yes, no]));
+            pool.ints
+                .push(self.f.ins(Select, Type::I32, &[place.pred, yes, no]));
             return;
         }
         let place = match known {
