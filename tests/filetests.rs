@@ -41,7 +41,7 @@ fn all_files() {
     // Our files ask for nothing that is not supported.
     assert_eq!(report.skipped, []);
     assert!(report.tally.total.passed > 200, "{:?}", report.tally.total);
-    assert_eq!(report.tally.variants.len(), 12);
+    assert_eq!(report.tally.variants.len(), 14);
     for (variant, counts) in &report.tally.variants {
         assert!(counts.passed > 50 && counts.failed == 0, "{variant}");
     }

@@ -620,8 +620,8 @@ fn a_branch_priced_with_another_shows_no_cost_of_its_own() {
     let text = warpfold(&["run", "--force", "straight", kernel]).ok();
     let row = text.lines().find(|l| l.starts_with("49: brif")).unwrap();
     assert!(row.ends_with('·') && !row.contains(" 0 "), "{row}");
-    let why = "`straight` had no effect: block1 is entered from several places";
-    assert!(text.contains(&format!("\n44: brif  {why}\n")), "{text}");
+    let why = "straight, decided with line 44";
+    assert!(text.contains(&format!("\n49: brif  {why}\n")), "{text}");
 }
 
 /// Straight code that is cheaper at any overhead has no break-even.
