@@ -72,7 +72,7 @@ pub use hints::BranchHint;
 pub use measure::{Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{
-    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Decider, Options, RunOptions,
-    Settings, policy,
+    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Decider, Options, RunChecks,
+    RunOptions, Settings, policy,
 };
 pub use source::{Kernel, Source, Syntax};

@@ -266,6 +266,8 @@ fn reports() -> Vec<(&'static str, Value)> {
         for canonical in [plain.clone(), profiled.clone()] {
             let optimized = canonical.convert(&settings).unwrap();
             all.push(("report", parse(render::json(&render::explain(&optimized)))));
+            let opt = render::opt(&optimized, "");
+            all.push(("report", parse(render::json(&opt))));
             let outcome = optimized.measure(&launch, &run).unwrap();
             all.push(("report", parse(render::json(&render::run(&outcome)))));
         }
@@ -276,6 +278,11 @@ fn reports() -> Vec<(&'static str, Value)> {
         all.push(("report", parse(render::json(&doc))));
         let uniformity = render::json_uniformity("k.clif", plain.func(), plain.uniformity());
         all.push(("uniformity", parse(uniformity)));
+        for &b in &plain.func().layout {
+            let of = render::Question::Block(b);
+            let why = render::json_why("k.clif", plain.func(), plain.uniformity(), of);
+            all.push(("why", parse(why)));
+        }
         let file = profiled.profile_file(1).unwrap();
         all.push(("profile", parse(file.to_json())));
         let policies: Vec<Decider> = ["cost", "nak-4"]
@@ -291,9 +298,10 @@ fn reports() -> Vec<(&'static str, Value)> {
     all
 }
 
-const TABLES: [(&str, &str); 6] = [
+const TABLES: [(&str, &str); 7] = [
     ("report", "Document"),
     ("uniformity", "UniformityDoc"),
+    ("why", "WhyDoc"),
     ("machines", "MachinesDoc"),
     ("policies", "PoliciesDoc"),
     ("comparison", "ComparisonDoc"),

@@ -4,19 +4,20 @@ use warpfold::render;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, StageArgs};
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, RunCheckArgs, ReportArgs, StageArgs};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
+  warpfold exec --check all tests/kernels/reduction.clif
   warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
   warpfold exec --profile-out clamp.json tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
   0  the kernel finished (lanes that trap are counted and listed)
-  1  it did not: no progress, step limit, lanes waiting for each other
+  1  it did not: no progress, step limit, lanes waiting for each other, a check
   2  bad usage or bad input";
 
 /// Arguments of `exec`.
@@ -27,6 +28,8 @@ pub struct Args {
     input: InputArgs,
     #[command(flatten)]
     launch: LaunchArgs,
+    #[command(flatten)]
+    checks: RunCheckArgs,
     #[command(flatten)]
     stage: StageArgs,
     #[command(flatten)]
@@ -55,13 +58,14 @@ impl Args {
         let machine = input::machine(&self.machine)?;
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let run = self.launch.run_options(self.timeline);
+        let mut run = self.launch.run_options(self.timeline);
         if let Some(path) = &self.profile_out {
             let canonical = kernel.lowered.clone().clean()?.canonicalise()?;
             let file = canonical.profile(&launch, &run)?.profile_file(1)?;
             std::fs::write(path, file.to_json())
                 .map_err(|e| Failure::about(path, format!("cannot write: {e}")))?;
         }
+        run.checks = self.checks.checks();
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
         let doc = render::executed(

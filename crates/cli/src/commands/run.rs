@@ -4,7 +4,7 @@ use warpfold::render;
 use warpfold::{Diagnostic, Fault, Outcome};
 
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs};
+use crate::options::{InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs, RunCheckArgs};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
@@ -32,6 +32,8 @@ pub struct Args {
     input: InputArgs,
     #[command(flatten)]
     launch: LaunchArgs,
+    #[command(flatten)]
+    checks: RunCheckArgs,
     #[command(flatten)]
     road: RoadArgs,
 
@@ -61,7 +63,8 @@ impl Args {
             &settings.machine,
         )?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let run = self.launch.run_options(self.timeline);
+        let mut run = self.launch.run_options(self.timeline);
+        run.checks = self.checks.checks();
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
         if !self.no_profile && self.files.profile.is_empty() {
             canonical = canonical.profile(&launch, &run)?;
