@@ -1,15 +1,13 @@
 //! If-conversion: text in, text and numbers out.
 
-use std::collections::BTreeMap;
-
-use warpfold_analysis::uniformity::{LaunchShape, Uniformity, UniformityOptions};
+use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
 use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, Function, Origin, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::Cheapest;
 use warpfold_opt::report::{CountSource, Decision, Force, Form, Priced, Verdict};
-use warpfold_opt::{Assumed, Context, Conversion, Log, Prior, SourceBranch, convert, mark_proven};
+use warpfold_opt::{Assumed, Context, Conversion, Log, SourceBranch, convert, mark_proven};
 
 struct Case {
     func: Function,
@@ -17,7 +15,6 @@ struct Case {
     force: Option<Force>,
     profile: Option<Profile>,
     cleanup: bool,
-    prior: Prior,
 }
 
 fn case(text: &str) -> Case {
@@ -30,7 +27,6 @@ fn case(text: &str) -> Case {
         force: None,
         profile: None,
         cleanup: false,
-        prior: Prior::default(),
     }
 }
 
@@ -86,11 +82,7 @@ impl Case {
                 profile: self.profile.as_ref(),
                 policy: &Cheapest,
                 force: self.force,
-                assumed: Assumed {
-                    prior: self.prior,
-                    priors: &BTreeMap::new(),
-                    shape: LaunchShape::unknown(),
-                },
+                assumed: Assumed::default(),
                 choice: None,
                 cleanup: self.cleanup,
             },

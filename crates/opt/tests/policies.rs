@@ -1,16 +1,15 @@
 //! Every policy at its exact thresholds: one below, at, one above.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
-use warpfold_analysis::uniformity::{LaunchShape, Uniformity, UniformityOptions};
+use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
 use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::policy::{Policy, Question};
 use warpfold_opt::policy::{POLICIES, find};
 use warpfold_opt::report::Form::{self, Branch, Skip, Straight};
-use warpfold_opt::{Assumed, Context, Log, Prior, SourceBranch, convert, mark_proven};
+use warpfold_opt::{Assumed, Context, Log, SourceBranch, convert, mark_proven};
 
 /// Hears what another policy answers.
 #[derive(Debug)]
@@ -202,11 +201,7 @@ fn answers(policy: &dyn Policy, text: &str, cond: &Cond) -> Vec<(Block, Form)> {
             policy: &ear,
             force: None,
             choice: None,
-            assumed: Assumed {
-                prior: Prior::default(),
-                priors: &BTreeMap::new(),
-                shape: LaunchShape::unknown(),
-            },
+            assumed: Assumed::default(),
             cleanup: false,
         },
     );

@@ -42,6 +42,18 @@ pub struct Assumed<'a> {
     pub shape: LaunchShape,
 }
 
+impl Default for Assumed<'_> {
+    /// The default prior for all, and nothing known of the launch.
+    fn default() -> Self {
+        static NONE: BTreeMap<Origin, Prior> = BTreeMap::new();
+        Self {
+            prior: Prior::default(),
+            priors: &NONE,
+            shape: LaunchShape::unknown(),
+        }
+    }
+}
+
 /// The counts of a function.
 #[derive(Clone, Debug)]
 pub struct Frequencies {
