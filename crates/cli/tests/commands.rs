@@ -218,12 +218,12 @@ block2:
 
 #[test]
 fn opt_as_json_has_the_code_and_how_it_came_about() {
-    let text = warpfold(&["opt", "--profile", CLAMP]).ok();
-    let doc = json(&["opt", "--profile", "--format", "json", CLAMP]);
+    let text = warpfold(&["opt", "--measure", CLAMP]).ok();
+    let doc = json(&["opt", "--measure", "--format", "json", CLAMP]);
     assert_eq!(doc["version"], 1);
     assert_eq!(doc["command"], "opt");
     assert_eq!(doc["code"], text);
-    let explained = json(&["explain", "--profile", "--format", "json", CLAMP]);
+    let explained = json(&["explain", "--measure", "--format", "json", CLAMP]);
     for part in ["branches", "cost", "settings", "machine"] {
         assert!(!doc[part].is_null(), "{part}");
         assert_eq!(doc[part], explained[part], "{part}");

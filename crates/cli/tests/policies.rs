@@ -142,6 +142,11 @@ fn a_profile_file_stands_for_the_run_it_was_taken_of() {
     let (x, y) = (executions(&[&a]), executions(&[&b]));
     assert!(x > y && y > 0);
     assert_eq!(executions(&[&a, &b]), x + y);
+    let other = warpfold(&["run", "--profile", &b, CLAMP]).ok();
+    assert!(
+        other.contains(", the prediction being for the launches of the profile\n"),
+        "{other}"
+    );
     let wrong = warpfold(&["run", "--profile", &a, "tests/kernels/quadratic.clif"]);
     assert_eq!(wrong.status, 2);
     let said = "error: FILE: the profile does not fit: of %clamp, the kernel is %quadratic\n";

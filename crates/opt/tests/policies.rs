@@ -9,7 +9,8 @@ use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::policy::{Policy, Question};
 use warpfold_opt::policy::{POLICIES, find};
 use warpfold_opt::report::Form::{self, Branch, Skip, Straight};
-use warpfold_opt::{Assumed, Context, Log, SourceBranch, convert, mark_proven};
+use warpfold_opt::report::Verdict;
+use warpfold_opt::{Assumed, Context, Conversion, Log, SourceBranch, convert, mark_proven};
 
 /// Hears what another policy answers.
 #[derive(Debug)]
@@ -28,6 +29,10 @@ impl Policy for Ear<'_> {
         let head = question.regions[question.region].head;
         self.heard.borrow_mut().push((head, form));
         form
+    }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        self.policy.skips(question, first)
     }
 }
 
@@ -124,9 +129,9 @@ block0(v0: pred, v1: i32, v2: i32, v3: i64, v4: f32, v5: i64):
                         "xor" => format!("bxor.i32 {last}, v1"),
                         "less" => format!("icmp.i32 slt {last}, v1"),
                         "shift" => format!("ishl.i32 {last}, v1"),
-                        "sin" => format!("sin.f32 v4"),
+                        "sin" => "sin.f32 v4".to_owned(),
                         "load" => format!("load.i32 can_move v3+{next}"),
-                        "scalar" => format!("iadd.i64 v5, v5"),
+                        "scalar" => "iadd.i64 v5, v5".to_owned(),
                         "scalar load" => format!("load.i32 can_move v5+{next}"),
                         "store" => {
                             body += &format!("    store.i32 v1, v3+{next}\n");
@@ -167,12 +172,23 @@ block0(v0: pred, v1: i32, v2: i32, v3: i64, v4: f32, v5: i64):
 
 /// What a policy answers for every region of `text`, by head.
 fn answers(policy: &dyn Policy, text: &str, cond: &Cond) -> Vec<(Block, Form)> {
+    decided(policy, text, cond).0
+}
+
+/// The same, and what comes of it.
+fn decided(policy: &dyn Policy, text: &str, cond: &Cond) -> (Vec<(Block, Form)>, Conversion) {
     let module = parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let mut func = module.functions.into_iter().next().expect("one function");
     verify(&func).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let uniformity = Uniformity::new(&func, &UniformityOptions::default());
     mark_proven(&mut func, &uniformity);
-    let branches: Vec<SourceBranch> = Vec::new();
+    let branch = |&b: &Block| SourceBranch {
+        origin: func.block(b).origin,
+        opcode: "br",
+        hint: None,
+    };
+    let conditional = |b: &&Block| func.term(**b).is_conditional();
+    let branches: Vec<SourceBranch> = func.layout.iter().filter(conditional).map(branch).collect();
     let mut machine = Machine::builtin(cond.machine).expect("it ships");
     if let Some(b) = cond.b {
         let b = Cost::issues(b);
@@ -189,7 +205,7 @@ fn answers(policy: &dyn Policy, text: &str, cond: &Cond) -> Vec<(Block, Form)> {
         policy,
         heard: RefCell::default(),
     };
-    convert(
+    let conversion = convert(
         &func,
         &Context {
             branches: &branches,
@@ -205,7 +221,7 @@ fn answers(policy: &dyn Policy, text: &str, cond: &Cond) -> Vec<(Block, Form)> {
             cleanup: false,
         },
     );
-    ear.heard.into_inner()
+    (ear.heard.into_inner(), conversion)
 }
 
 fn expect(name: &str, cases: &[(Cond, Form)]) {
@@ -410,7 +426,9 @@ fn ptxas() {
             // The jump that closes the then side counts.
             (diamond(7, 8), Straight),
             (diamond(8, 8), Branch),
-            (diamond(7, 9), Branch),
+            // The then side alone.
+            (diamond(7, 9), Skip),
+            (diamond(8, 9), Branch),
             (diamond(5, 6).uniform(), Straight),
             (diamond(6, 6).uniform(), Branch),
             (triangle(20).joined(4), Straight),
@@ -418,6 +436,7 @@ fn ptxas() {
             (triangle(21).joined(4), Branch),
             (diamond(10, 9).joined(4), Straight),
             (diamond(10, 10).joined(4), Branch),
+            (diamond(7, 13).joined(4), Skip),
             (cond(&[("load", 1), ("add", 19)], &[]), Straight),
             (cond(&[("load", 1), ("add", 20)], &[]), Branch),
             (cond(&[("div", 1)], &[]), Branch),
@@ -616,4 +635,52 @@ fn the_table_names_each_policy_once() {
         assert_eq!(row.policy.name(), row.name);
         assert!(row.rule.ends_with('.') && !row.source.is_empty(), "{row:?}");
     }
+}
+
+/// Of a skip what is emitted is what the rule says, side by side.
+#[test]
+fn a_skip_jumps_over_the_sides_that_the_rule_skips() {
+    let skips = |name: &str, cond: Cond| {
+        let policy = find(name).expect("it ships").policy;
+        let (_, conversion) = decided(policy, &cond.text(), &cond);
+        let Verdict::Priced { form, details } = &conversion.report.decisions[0].verdict else {
+            panic!("a region is priced")
+        };
+        let shape = details.straight_shape.expect("it is legal");
+        let jumps = conversion.func.layout.iter();
+        let jumps = jumps.filter(|&&b| conversion.func.term(b).is_conditional());
+        // Of a branch the shape is that of straight code at its best.
+        match form {
+            Branch => (*form, 0),
+            _ => {
+                assert_eq!(shape.skips as usize, jumps.count());
+                (*form, shape.skips)
+            }
+        }
+    };
+    assert_eq!(skips("amdgpu-skip-12", diamond(11, 11)), (Straight, 0));
+    assert_eq!(skips("amdgpu-skip-12", diamond(11, 12)), (Skip, 1));
+    assert_eq!(skips("amdgpu-skip-12", diamond(12, 12)), (Skip, 2));
+    assert_eq!(skips("amdgpu-skip-12", triangle(40).uniform()), (Branch, 0));
+    assert_eq!(skips("ptxas", diamond(7, 9)), (Skip, 1));
+    assert_eq!(skips("ispc", diamond(3, 3)), (Skip, 2));
+    assert_eq!(skips("nir-64", diamond(30, 30)), (Straight, 0));
+    assert_eq!(skips("rv-boscc", diamond(5, 100).lanes(39)), (Skip, 1));
+    assert_eq!(skips("aco-16", diamond(17, 16)), (Skip, 1));
+    // Inside straight code, too: a uniform conditional, which stays a branch by
+    // this rule, is jumped over there.
+    let policy = find("amdgpu-skip-12").expect("it ships").policy;
+    let text = nest(1, 1).replacen("pred varying) {", "pred) {", 1);
+    let (heard, conversion) = decided(policy, &text, &triangle(1));
+    assert_eq!(
+        heard.iter().map(|h| h.1).collect::<Vec<_>>(),
+        [Branch, Straight]
+    );
+    let outcomes: Vec<_> = conversion
+        .report
+        .decisions
+        .iter()
+        .map(|d| d.outcome())
+        .collect();
+    assert_eq!(outcomes, ["straight", "skip"]);
 }

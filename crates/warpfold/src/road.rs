@@ -437,6 +437,7 @@ impl Before {
             log,
             uniformity,
             profile: None,
+            own_launch: false,
         })
     }
 }
@@ -450,6 +451,8 @@ pub struct Canonical {
     log: opt::Log,
     uniformity: Uniformity,
     profile: Option<Profile>,
+    /// Whether the counts are of the launch that it was profiled with.
+    own_launch: bool,
 }
 
 impl Canonical {
@@ -488,6 +491,7 @@ impl Canonical {
             .run(&self.func, launch, run, record)
             .map_err(|e| lowered.failed(&self.func, &e))?;
         self.profile = outcome.profile;
+        self.own_launch = true;
         Ok(self)
     }
 
@@ -535,7 +539,14 @@ impl Canonical {
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
+        self.own_launch = false;
         self
+    }
+
+    /// Whether the counts come from elsewhere than from [`Canonical::profile`],
+    /// so that they may be of other launches.
+    pub fn has_foreign_counts(&self) -> bool {
+        self.profile.is_some() && !self.own_launch
     }
 
     fn context<'a>(&'a self, settings: &'a Settings) -> opt::Context<'a> {

@@ -8,13 +8,14 @@
 //! atomic, shuffle, fence or loop inside. A side that only returns is always a
 //! guarded exit.
 //!
-//! Where only the then side fits, ptxas predicates it and branches around the
-//! other; half a conditional is no form of ours, and the answer is the branch.
+//! Where only the then side of a diamond fits, ptxas predicates it and branches
+//! around the other: a skip of which only the else side is jumped over.
+//!
 //! A load that can be batched is one whose address does not depend on the side.
 
 use hashbrown::HashSet;
 use warpfold_analysis::regions::RegionShape;
-use warpfold_ir::{CostClass, Shape, Value};
+use warpfold_ir::{Block, CostClass, Shape, Value};
 
 use super::{Facts, PolicyRow, Side};
 use crate::ifconv::policy::{Policy, Question};
@@ -32,7 +33,7 @@ pub struct Ptxas;
 /// Its row.
 pub const ROW: PolicyRow = PolicyRow {
     name: "ptxas",
-    rule: "Each side at most 8 instructions where divergent, 6 where uniform (a diamond's closing jump counts); 20 in a triangle and 19 in a diamond with four joined values or a batchable load; no division, root, atomic, shuffle.",
+    rule: "Each side at most 8 instructions where divergent, 6 where uniform (a diamond's closing jump counts); 20 in a triangle and 19 in a diamond with four joined values or a batchable load; the then side of a diamond alone if only it fits; no division, root, atomic, shuffle.",
     source: "measured on its output, sm_50 to sm_120",
     policy: &Ptxas,
 };
@@ -62,17 +63,40 @@ impl Policy for Ptxas {
         if !f.flat() || refused {
             return Form::Branch;
         }
-        let full = f.sides.iter().filter(|s| !s.blocks.is_empty()).count();
-        let diamond = full == 2;
-        let closing = usize::from(diamond);
-        let limit = if f.uniform { UNIFORM } else { DIVERGENT };
-        let lengths: Vec<usize> = f.sides.iter().map(Side::len).collect();
-        let fits = lengths.iter().enumerate().all(|(i, &n)| {
-            let jump = if i == 0 { closing } else { 0 };
-            n + jump <= limit
-        });
-        let wide = f.joined >= MANY_JOINED || f.sides.iter().any(batchable);
-        let fits_wide = wide && lengths.iter().sum::<usize>() + closing <= WIDE;
-        f.straight_if(fits || fits_wide)
+        match limits(&f) {
+            [true, true] => Form::Straight,
+            [true, false] => Form::Skip,
+            _ => Form::Branch,
+        }
+    }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        // It is asked where the then side alone fits.
+        let f = Facts::new(question);
+        Some(
+            f.sides
+                .get(1)
+                .is_some_and(|side| side.blocks.contains(&first)),
+        )
+    }
+}
+
+/// Which of the two sides fit.
+fn limits(f: &Facts<'_>) -> [bool; 2] {
+    let [then, other] = &f.sides[..] else {
+        return [false; 2];
+    };
+    let diamond = !then.blocks.is_empty() && !other.blocks.is_empty();
+    let closing = usize::from(diamond);
+    let wide = f.joined >= MANY_JOINED || f.sides.iter().any(batchable);
+    if wide && then.len() + other.len() + closing <= WIDE {
+        return [true; 2];
+    }
+    let limit = if f.uniform { UNIFORM } else { DIVERGENT };
+    let fits = [then.len() + closing <= limit, other.len() <= limit];
+    // Of a triangle there is one side.
+    match diamond {
+        true => fits,
+        false => [fits[0] && fits[1]; 2],
     }
 }

@@ -138,6 +138,7 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
             force: settings.force.map(|f| f.name()),
             cleanup: settings.cleanup,
             profile: optimized.canonical().counts().is_some(),
+            foreign_profile: optimized.canonical().has_foreign_counts(),
             prior: match optimized.canonical().counts() {
                 Some(_) => None,
                 None => Some(prior(settings.prior)),

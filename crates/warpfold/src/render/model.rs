@@ -208,6 +208,8 @@ pub struct SettingsDoc {
     pub cleanup: bool,
     /// Whether decisions rest on counts of a run.
     pub profile: bool,
+    /// Whether these counts come from elsewhere, of other launches perhaps.
+    pub foreign_profile: bool,
     /// What was assumed of conditions that nothing is known of, where counts
     /// are no run's.
     pub prior: Option<PriorDoc>,

@@ -320,6 +320,7 @@ fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
     let mut out = String::new();
     let name = doc.machine.as_ref().map_or("", |m| m.name.as_str());
     if let (Some(predicted), Some(after)) = (cost.predicted, cost.after) {
+        let foreign = doc.settings.as_ref().is_some_and(|s| s.foreign_profile);
         let head = paint.tone(Tone::Head, format!("cost on {name}"));
         let _ = write!(out, "{head}: predicted {predicted}, measured {after}");
         let removed = cost.removed.iter().map(|r| r.predicted).sum::<Cost>();
@@ -331,6 +332,8 @@ fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
                 ", {}",
                 paint.tone(Tone::Good, "exact but for what clean-up removed:")
             );
+        } else if foreign {
+            out.push_str(", the prediction being for the launches of the profile\n");
         } else {
             let off = predicted - after;
             let _ = writeln!(out, ", {}", paint.tone(Tone::Warn, format!("off by {off}")));
