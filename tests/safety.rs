@@ -13,7 +13,8 @@ use warpfold_testkit::checks::generated::FORCES;
 use warpfold_testkit::checks::regret::check_regret;
 use warpfold_testkit::checks::{Subject, Tally, check};
 
-/// `v0` is the output, `v1` a table of eight numbers with nothing behind it, `v2`
+/// `v0` is the output, `v1` a table of eight numbers with nothing behind it, each
+/// 4096 more than the offset of one of them, `v2`
 /// lane numbers modulo 5, `v3` numbers from -2 to 2, `v13` the lane's own 32
 /// bytes of the output, `v14` the own number's address in the table (out of bounds
 /// for most lanes), `v15` whether the lane is odd, `v16` whether `v3` is above 0.
@@ -26,7 +27,7 @@ const FRAME: &str = ";! grid = 1
 ;! buffer = \"i64\"
 ;! len = 8
 ;! readonly = true
-;! init = { values = [5, -3, 0, 77, 1, 0, 9, 2] }
+;! init = { values = [4104, 4096, 4152, 4120, 4128, 4112, 4144, 4136] }
 ;! [[arg]]
 ;! varying = \"lane % 5\"
 ;! [[arg]]
@@ -285,16 +286,13 @@ block4:
     brif v17, block1, block2(v20)
 block1:
     v21 = load.i64 notrap aligned readonly v14
-    v22 = iconst.i64 7
-    v23 = band v21, v22
-    v24 = ishl v23, v8
-    v25 = iadd v1, v24
+    v22 = iconst.i64 -4096
+    v23 = iadd v1, v22
+    v25 = iadd v23, v21
     v26 = load.i64 notrap aligned readonly can_move v25
     brif v16, block3, block2(v26)
 block3:
-    v27 = band v26, v22
-    v28 = ishl v27, v8
-    v29 = iadd v1, v28
+    v29 = iadd v23, v26
     v30 = load.i64 notrap aligned readonly can_move v29
     jump block2(v30)
 block2(v31: i64):

@@ -239,6 +239,10 @@ impl Ledger<'_> {
                     let (charge, unit) = bare(CostClass::Select);
                     book("selects", None, charge, unit);
                 }
+                What::Idiom(op, ty, _) => {
+                    let (charge, unit) = bare(op.cost_class(*ty));
+                    book("selects", None, charge, unit);
+                }
                 What::Leave(..) => {
                     let class = CostClass::Ctl;
                     let charge = Charge::Issue {

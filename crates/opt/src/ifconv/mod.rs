@@ -13,6 +13,7 @@ pub mod counts;
 pub mod decide;
 pub mod guards;
 pub mod hints;
+pub mod idiom;
 pub mod ledger;
 pub mod legality;
 pub mod logic;
