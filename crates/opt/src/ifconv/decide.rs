@@ -165,9 +165,12 @@ fn price(
         let skipped = |region, body| skips.has(region, body);
         plan::build(cx, outlines, &study, &skipped)
     };
+    // What was solved for, for each of the plans.
+    let mut solved = [None, None];
     let (straight, skip) = match cx.force {
         None => {
             let best = solve(outlines, &study, ledger);
+            solved = [best.skip.as_ref().map(|b| b.0), Some(best.straight.0)];
             (best.straight.1, best.skip.map(|(_, skips)| skips))
         }
         Some(Force::Skip) => {
@@ -187,6 +190,21 @@ fn price(
     }
     let e = estimate(Form::Straight, |sink| ledger.plan(&straight, sink));
     options.estimates.push(e);
+    if cfg!(debug_assertions) {
+        let made = [options.skip.as_ref(), Some(&straight)];
+        for (plan, solved) in made.into_iter().zip(solved) {
+            let priced = plan.map(|plan| {
+                let mut sum = Cost::ZERO;
+                let all = Plan {
+                    keeps_jump: false,
+                    ..plan.clone()
+                };
+                ledger.plan(&all, &mut |entry| sum += entry.cost);
+                sum
+            });
+            debug_assert!(solved.is_none() || solved == priced, "{solved:?} {priced:?}");
+        }
+    }
     options.plan = Ok(Some(straight));
 }
 
