@@ -21,7 +21,7 @@ use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
-use warpfold_exec::{ExecOptions, Launch};
+use warpfold_exec::{Checks, ExecOptions, Launch};
 use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
@@ -291,7 +291,28 @@ impl Lowered {
             call_depth: run.call_depth,
             record_limit: MAX_RECORDS,
         };
-        warpfold_exec::run_functions(&self.linked(func), self.kernel, launch, &options)
+        let functions = self.linked(func);
+        let claims: Vec<Uniformity> = match run.checks.uniformity {
+            true => functions
+                .iter()
+                .enumerate()
+                .map(|(i, f)| {
+                    let options = UniformityOptions {
+                        called: i != self.kernel || self.called,
+                        ..self.uniformity_options()
+                    };
+                    Uniformity::new(f, &options)
+                })
+                .collect(),
+            false => Vec::new(),
+        };
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: run.checks.poison,
+            races: run.checks.races,
+        };
+        warpfold_exec::run_checked(&functions, self.kernel, launch, &options, &checks)
     }
 
     /// Why a run of `func`, some version of this kernel, did not finish.
