@@ -245,9 +245,9 @@ impl Filler<'_, '_> {
             }
             13 => {
                 let p = self.pred(pool);
-                let x = match self.bytes.below(4) {
-                    0 => self.f.ins(Ballot, Type::I32, &[p]),
-                    1 => self.f.ins(ActiveMask, Type::I32, &[]),
+                let x = match self.bytes.below(6) {
+                    0 | 4 => self.f.ins(Ballot, Type::I32, &[p]),
+                    1 | 5 => self.f.ins(ActiveMask, Type::I32, &[]),
                     2 => self.f.ins(ReadFirst, Type::I32, &[a]),
                     _ => self.f.ins(Bint, Type::I32, &[p]),
                 };
@@ -534,8 +534,9 @@ impl Filler<'_, '_> {
             }
             1 => self.f.icmp(IntCC::Ult, x, pool.ints[1]),
             2 => {
-                let y = self.constant();
-                self.f.icmp(IntCC::Ult, x, y)
+                let some = self.bytes.pick(&[1, 2, 3, 4]);
+                let y = self.f.iconst(Type::I32, some);
+                self.f.icmp(IntCC::Ult, pool.ints[1], y)
             }
             _ => {
                 let y = self.int(pool);
