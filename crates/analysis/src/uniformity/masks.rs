@@ -12,7 +12,7 @@
 //! (as long as `i` does not wrap around).
 
 use hashbrown::HashMap;
-use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
+use warpfold_ir::{Block, Effects, Function, IntCC, Opcode, Terminator, Type, Value};
 
 use super::domain::Shape;
 use super::launch::LaunchShape;
@@ -97,7 +97,9 @@ impl Masks<'_> {
         if let Some(fixed) = self.launch.per_lane(inst.op) {
             return Some(fixed.map(|x| KnownBits::constant(u64::from(x), low_mask(32))));
         }
-        let pure = inst.op.effects().is_pure() && !inst.args.is_empty();
+        // A lane that traps is not there to ask.
+        let effects = inst.op.effects();
+        let pure = Effects { traps: false, ..effects }.is_pure() && !inst.args.is_empty();
         if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
             return Some(lanes);
         }

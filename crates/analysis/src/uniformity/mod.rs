@@ -61,7 +61,7 @@ mod tests;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use warpfold_ir::{Block, Function, Value};
 
-pub use annotate::annotate;
+pub use annotate::{annotate, claims};
 pub use bits::KnownBits;
 pub use domain::Shape;
 #[doc(hidden)]
