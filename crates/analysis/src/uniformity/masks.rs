@@ -99,7 +99,12 @@ impl Masks<'_> {
         }
         // A lane that traps is not there to ask.
         let effects = inst.op.effects();
-        let pure = Effects { traps: false, ..effects }.is_pure() && !inst.args.is_empty();
+        let pure = Effects {
+            traps: false,
+            ..effects
+        }
+        .is_pure()
+            && !inst.args.is_empty();
         if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
             return Some(lanes);
         }

@@ -163,7 +163,7 @@ impl Filler<'_, '_> {
     fn statement(&mut self, pool: &mut Pool) {
         use Opcode::*;
         let (a, b) = (self.int(pool), self.int(pool));
-        match self.bytes.below(26) {
+        match self.bytes.below(27) {
             0 => {
                 const IDS: [Opcode; 11] = [
                     TidX, LaneId, TidY, TidZ, WarpId, CtaidX, CtaidY, CtaidZ, NtidX, NtidY, NctaidX,
@@ -243,7 +243,7 @@ impl Filler<'_, '_> {
                 let op = self.bytes.pick(&[And, Or, Xor, Andn]);
                 pool.preds.push(self.f.ins(op, Type::Pred, &[p, q]));
             }
-            13 => {
+            13 | 25 => {
                 let p = self.pred(pool);
                 let x = match self.bytes.below(6) {
                     0 | 4 => self.f.ins(Ballot, Type::I32, &[p]),
