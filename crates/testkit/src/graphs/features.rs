@@ -287,7 +287,7 @@ impl Kernel {
         };
         all.note(dimensions, true);
         let threads: u32 = block.iter().product();
-        all.note("partial warp", threads % 32 != 0);
+        all.note("partial warp", !threads.is_multiple_of(32));
         all.note("several warps", threads > 32);
         let blocks: u32 = self.launch.grid.iter().product();
         all.note("several blocks", blocks > 1);
