@@ -7,7 +7,9 @@
 //! ```
 //!
 //! `--product drawn` (default) checks each program under one drawn machine and
-//! knob, `--product full` under all of them; `--product graphs` runs kernels on
+//! knob, `--product full` under all of them; `--product assignments` runs every
+//! legal assignment of forms where there are at most 256, and weighs it by every
+//! machine; `--product graphs` runs kernels on
 //! odd graphs under the executor's checks of all that the uniformity analysis
 //! claims, and then says how many of them notice each mistake planted there. A
 //! failing program is made smaller and printed. The exit status is 0 if all
@@ -19,10 +21,15 @@ use warpfold::analysis::uniformity::Fault;
 use warpfold_testkit::checks::Failure;
 use warpfold_testkit::checks::claimed::{self, check_graph};
 use warpfold_testkit::checks::generated::{Drawn, Seen, shrink};
+use warpfold_testkit::checks::regret::Compared;
 use warpfold_testkit::generate::random_bytes;
 use warpfold_testkit::graphs::{self, LENGTHS};
 
-const USAGE: &str = "usage: soak [--programs N] [--seed S] [--product drawn|full|graphs]";
+const USAGE: &str =
+    "usage: soak [--programs N] [--seed S] [--product drawn|full|assignments|graphs]";
+
+/// Most assignments of a program that is looked at.
+const ASSIGNMENTS: usize = 256;
 
 /// Programs that a planted mistake is tried on.
 const PLANTED: u64 = 4_000;
@@ -31,6 +38,7 @@ const PLANTED: u64 = 4_000;
 enum Product {
     Drawn,
     Full,
+    Assignments,
     Graphs,
 }
 
@@ -54,6 +62,7 @@ fn arguments() -> Option<Arguments> {
             ("--seed", n) => parsed.seed = n.parse().ok()?,
             ("--product", "drawn") => parsed.product = Product::Drawn,
             ("--product", "full") => parsed.product = Product::Full,
+            ("--product", "assignments") => parsed.product = Product::Assignments,
             ("--product", "graphs") => parsed.product = Product::Graphs,
             _ => return None,
         }
@@ -68,12 +77,22 @@ impl Arguments {
     }
 }
 
-fn check(bytes: &[u8], product: Product) -> Result<Seen, Failure> {
+fn check(bytes: &[u8], product: Product) -> Result<(Seen, Compared), Failure> {
     let drawn = Drawn::new(bytes);
-    match product {
-        Product::Full => drawn.check_full(),
-        _ => drawn.check(true),
-    }
+    let mut compared = Compared::default();
+    let seen = match product {
+        Product::Full => drawn.check_full()?,
+        Product::Assignments => {
+            let found = drawn.check_regret(ASSIGNMENTS)?;
+            compared.add(found.unwrap_or_default());
+            Seen {
+                coverage: drawn.program.coverage,
+                ..Seen::default()
+            }
+        }
+        Product::Drawn | Product::Graphs => drawn.check(true)?,
+    };
+    Ok((seen, compared))
 }
 
 /// Checks programs one by one with `one`; returns how many failed. `text`
@@ -138,13 +157,18 @@ fn main() -> ExitCode {
         Product::Graphs => soak_graphs(&args),
         product => {
             let mut total = Seen::default();
-            let note = |seen: Seen| {
+            let mut compared = Compared::default();
+            let note = |(seen, more): (Seen, Compared)| {
+                compared.add(more);
                 total.coverage.add(&seen.coverage);
                 total.tally.add(&seen.tally);
             };
             let text = |bytes: &[u8]| Drawn::new(bytes).program.text;
             let failures = soak(&args, 20..420, |b| check(b, product), note, text);
             println!("{}\n{}", total.tally, total.coverage);
+            if product == Product::Assignments {
+                println!("{compared:?}");
+            }
             failures
         }
     };

@@ -22,6 +22,7 @@
 
 pub mod claimed;
 pub mod generated;
+pub mod regret;
 mod tally;
 mod text;
 

@@ -457,25 +457,35 @@ impl Canonical {
         self
     }
 
+    fn context<'a>(&'a self, settings: &'a Settings) -> opt::Context<'a> {
+        opt::Context {
+            branches: &self.before.branches,
+            log: &self.log,
+            uniformity: &self.uniformity,
+            machine: &settings.machine,
+            joins: self.before.lowered.options.joins,
+            profile: self.profile.as_ref(),
+            policy: &opt::ifconv::policy::Cheapest,
+            force: settings.force,
+            choice: settings.choice.as_ref(),
+            prior: settings.prior,
+            cleanup: settings.cleanup,
+        }
+    }
+
+    /// All legal assignments of forms to the regions, for
+    /// [`Settings::choice`], if there are at most `limit`. The first keeps
+    /// every branch.
+    pub fn choices(&self, settings: &Settings, limit: usize) -> Option<Vec<opt::Choice>> {
+        opt::choices(&self.func, &self.context(settings), limit)
+    }
+
     /// Decides for each branch, and rewrites.
     ///
     /// # Errors
     /// If the verifier rejects the result: a mistake in conversion.
     pub fn convert(self, settings: &Settings) -> Result<Optimized, Errors> {
-        let conversion = opt::convert(
-            &self.func,
-            &opt::Context {
-                branches: &self.before.branches,
-                log: &self.log,
-                uniformity: &self.uniformity,
-                machine: &settings.machine,
-                joins: self.before.lowered.options.joins,
-                profile: self.profile.as_ref(),
-                force: settings.force,
-                prior: settings.prior,
-                cleanup: settings.cleanup,
-            },
-        );
+        let conversion = opt::convert(&self.func, &self.context(settings));
         self.before
             .lowered
             .verify(&conversion.func, "after conversion")?;

@@ -79,6 +79,8 @@ pub struct Settings {
     pub machine: Machine,
     /// The form that overrides cost where it is legal.
     pub force: Option<Force>,
+    /// An assignment of forms spelled out, instead of all that decides.
+    pub choice: Option<opt::Choice>,
     /// What is assumed of branches where nothing is known.
     pub prior: opt::Prior,
     /// Whether to clean up what conversion emits. Predictions are exact
@@ -92,6 +94,7 @@ impl Settings {
         Self {
             machine,
             force: None,
+            choice: None,
             prior: opt::Prior::default(),
             cleanup: true,
         }
