@@ -202,7 +202,10 @@ fn price(
                 ledger.plan(&all, &mut |entry| sum += entry.cost);
                 sum
             });
-            debug_assert!(solved.is_none() || solved == priced, "{solved:?} {priced:?}");
+            debug_assert!(
+                solved.is_none() || solved == priced,
+                "{solved:?} {priced:?}"
+            );
         }
     }
     options.plan = Ok(Some(straight));
