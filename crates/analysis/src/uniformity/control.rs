@@ -353,7 +353,7 @@ impl Graph<'_> {
         }
         let mut copied = None;
         for &edge in self.cfg.preds(b) {
-            let arg = func.term(edge.from).targets()[edge.index as usize].args[k as usize];
+            let arg = func.term(edge.from).target(edge.index).args[k as usize];
             if arg == p || copied == Some(arg) {
                 continue;
             }

@@ -32,8 +32,9 @@
 //! It does not see that a branch is never taken, follows memory only by the
 //! promises of load flags, and does not follow which lanes a shuffle reads.
 //!
-//! Cost: near-linear; region walks are budgeted, and the coarser fallback is
-//! sound.
+//! Cost: near-linear, however deep branches and loops nest; regions that cannot
+//! be described without a walk (`spans.rs`) are walked within a budget, and the
+//! coarser fallback is sound. [`Uniformity::steps`] counts.
 
 mod annotate;
 mod arith;
@@ -42,6 +43,7 @@ mod check;
 mod compare;
 mod control;
 mod domain;
+mod exec_scope;
 mod launch;
 mod linear;
 mod masks;
@@ -49,13 +51,17 @@ mod memory;
 mod reason;
 mod scope;
 mod solve;
+mod spans;
 mod state;
 mod transfer;
+mod worklist;
 
 #[cfg(test)]
 mod tests;
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use std::sync::Arc;
+
+use cranelift_entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Value};
 
 pub use annotate::annotate;
@@ -105,7 +111,7 @@ pub(crate) struct Graph<'a> {
     pub cfg: &'a Cfg,
     pub joins: &'a Joins,
     pub dominators: DomTree,
-    pub loops: Loops,
+    pub loops: Arc<Loops>,
 }
 
 /// The result of the analysis for one function.
@@ -138,16 +144,26 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        Self::solved_by(solve::solve, func, cfg, joins, options)
+    }
+
+    fn solved_by(
+        solve: impl Fn(&Function, &Graph<'_>, &UniformityOptions) -> State,
+        func: &Function,
+        cfg: &Cfg,
+        joins: &Joins,
+        options: &UniformityOptions,
+    ) -> Self {
         let graph = Graph {
             cfg,
             joins,
             dominators: DomTree::dominators(cfg),
-            loops: Loops::new(cfg),
+            loops: Arc::new(Loops::new(cfg)),
         };
-        let state = solve::solve(func, &graph, options);
+        let state = solve(func, &graph, options);
         let mut result = Self {
             types: func.values().map(|v| func.ty(v)).collect(),
-            dominators: graph.dominators,
+            dominators: graph.dominators.clone(),
             conditional: SecondaryMap::new(),
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),
@@ -167,7 +183,7 @@ impl Uniformity {
             result.masks[b] = masks.known_mask(b);
             result.tails[b] = masks.tail_guard(b);
         }
-        result.find_exec_scopes(func, cfg, options.called);
+        result.find_exec_scopes(func, &graph, options.called);
         result
     }
 
@@ -281,62 +297,14 @@ impl Uniformity {
         Chain::new(self, first)
     }
 
+    /// What the analysis has done, counted: evaluations, operands and uses looked
+    /// at, edges walked. It grows in proportion to the function.
+    pub fn steps(&self) -> u64 {
+        self.state.steps
+    }
+
     /// Whether the budget ran out and the results are coarse.
     pub fn is_coarse(&self) -> bool {
         self.state.is_coarse().is_some()
-    }
-
-    fn find_exec_scopes(&mut self, func: &Function, cfg: &Cfg, called: bool) {
-        let coarse = match called {
-            true => Scope::Lane,
-            false => self.state.is_coarse().unwrap_or(Scope::Grid),
-        };
-        for &b in cfg.rpo() {
-            self.live[b] = Some(coarse.max(Scope::Grid));
-        }
-        let splits = &self.state.splits;
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            for &b in &split.region {
-                self.live[b] = self.live[b].max(Some(split.scope));
-            }
-        }
-        // Where lanes leave while others go on, and where these go on.
-        let mut leaving: SecondaryMap<Block, Option<Scope>> = SecondaryMap::new();
-        let mut gone: Vec<(Scope, Block)> = Vec::new();
-        for &b in cfg.rpo() {
-            leaving[b] = self.leaving_scope(func, b);
-            if let Some(scope) = leaving[b] {
-                gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
-            }
-        }
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            let widest = split.region.iter().filter_map(|&b| leaving[b]).max();
-            gone.extend(widest.zip(split.join));
-        }
-        self.exec = self.live.clone();
-        for scope in [Scope::Block, Scope::Warp, Scope::Lane] {
-            let mut seen: EntitySet<Block> = EntitySet::new();
-            let from = gone.iter().filter(|&&(s, _)| s == scope);
-            let mut work: Vec<Block> = from.map(|&(_, b)| b).collect();
-            while let Some(b) = work.pop() {
-                if seen.insert(b) {
-                    self.exec[b] = self.exec[b].max(Some(scope));
-                    work.extend(cfg.succs(b));
-                }
-            }
-        }
-    }
-
-    /// How far the lanes that leave in `b`, if any can, are fewer than all.
-    /// In a callee lanes may trap.
-    fn leaving_scope(&self, func: &Function, b: Block) -> Option<Scope> {
-        let live = self.live[b].unwrap_or(Scope::Lane);
-        let by_end = func.term(b).is_end();
-        let by_guards = func.block(b).insts.iter().filter_map(|&i| {
-            let inst = func.inst(i);
-            let guard = inst.guard.map_or(Scope::Lane, |g| self.scope_at(g.pred, b));
-            inst.op.ends_segment().then_some(guard.max(live))
-        });
-        by_guards.chain(by_end.then_some(live)).max()
     }
 }
