@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, TrapCode};
 
 use crate::census::Open;
+use crate::check::frame::Shadow;
 use crate::engine::Engine;
 use crate::error::ExecError;
 use crate::local::LocalMark;
@@ -84,6 +85,8 @@ pub(crate) struct FrameState {
     slots: LocalMark,
     pub pending: Pending,
     pub resume: Option<Resume>,
+    /// What checks keep.
+    pub shadow: Shadow,
 }
 
 impl FrameState {
@@ -95,6 +98,7 @@ impl FrameState {
             slots,
             pending: Pending::default(),
             resume: None,
+            shadow: Shadow::default(),
         }
     }
 }
@@ -252,8 +256,13 @@ impl<'a> Engine<'a> {
         frame.stack.reset(callee.entry, lanes);
         frame.open.clear();
         frame.progress = Progress::new();
+        let shadow = match (&self.checker, w.state.pending.site) {
+            (Some(checker), Some(site)) => checker.call(program, callee, w, site, lanes),
+            _ => Shadow::default(),
+        };
         frame.state = FrameState {
             home,
+            shadow,
             ..FrameState::base(function, slots)
         };
         self.frame_bytes += bytes;
@@ -332,6 +341,10 @@ impl<'a> Engine<'a> {
         let left = behind.mask & w.live;
         if left == 0 {
             return Ok(None);
+        }
+        if let Some(checker) = &mut self.checker {
+            let call = self.program.segments[behind.segment].first as usize - 1;
+            checker.after(self.program, w, behind.block, call, left)?;
         }
         let record = self.begin_segment(w, behind.segment, left, behind.pass)?;
         Ok(Some(Cursor {

@@ -62,6 +62,7 @@ pub mod commands;
 mod diff;
 mod expect;
 mod file;
+mod folder;
 mod runner;
 mod summary;
 
@@ -69,7 +70,8 @@ use std::fmt;
 
 pub use case::{Case, Counts, Reason, Tally, Verdict};
 pub use file::{Language, Options, TestFile, TestLine};
-pub use runner::{Failure, FileReport, Progress, Report, Runner, test_files};
+pub use folder::test_files;
+pub use runner::{Failure, FileReport, Progress, Report, Runner};
 pub use summary::Summary;
 
 /// A test that a file can ask for.

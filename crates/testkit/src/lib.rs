@@ -4,4 +4,5 @@ pub mod checks;
 pub mod families;
 pub mod filetest;
 pub mod generate;
+pub mod graphs;
 pub mod oracle;

@@ -19,7 +19,7 @@ use super::domain::Shape;
 use super::launch::LaunchShape;
 use super::scope::Scope;
 use super::state::State;
-use super::transfer::{Env, transfer};
+use super::transfer::{Env, last_two_same, transfer};
 use super::{KnownBits, bits::low_mask};
 
 /// Operations that are looked through for one condition.
@@ -123,6 +123,9 @@ impl Masks<'_> {
         let env = Env {
             launch: self.launch,
             local: false,
+            fixed: false,
+            same: last_two_same(inst, |x, y| x == y),
+            all_present: false,
         };
         let result = transfer(inst, &types, &args, env);
         Some(result.map_or(known, |result| known.both(result.bits())))

@@ -44,10 +44,13 @@ mod compare;
 mod control;
 mod domain;
 mod exec_scope;
+mod faults;
 mod launch;
 mod linear;
 mod masks;
 mod memory;
+mod numbers;
+mod presence;
 mod reason;
 mod scope;
 mod solve;
@@ -67,12 +70,16 @@ use warpfold_ir::{Block, Function, Value};
 pub use annotate::annotate;
 pub use bits::KnownBits;
 pub use domain::Shape;
+#[doc(hidden)]
+pub use faults::Fault;
 pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
 
 use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
 use masks::Masks;
+use memory::Memory;
+use numbers::Numbers;
 use reason::Subject as Of;
 use state::State;
 
@@ -104,14 +111,21 @@ pub struct UniformityOptions {
     /// its parameters vary, any of its lanes may be away, and addresses may be
     /// those of a caller's stack slots.
     pub called: bool,
+    /// A mistake to make, for tests of what catches it.
+    #[doc(hidden)]
+    pub fault: Option<Fault>,
 }
 
 /// The graph's analyses that this one needs.
 pub(crate) struct Graph<'a> {
     pub cfg: &'a Cfg,
     pub joins: &'a Joins,
-    pub dominators: DomTree,
+    pub dominators: Arc<DomTree>,
     pub loops: Arc<Loops>,
+    pub memory: Memory,
+    pub numbers: Numbers,
+    /// Planted.
+    pub fault: Option<Fault>,
 }
 
 /// The result of the analysis for one function.
@@ -119,7 +133,7 @@ pub(crate) struct Graph<'a> {
 pub struct Uniformity {
     state: State,
     types: Vec<warpfold_ir::Type>,
-    dominators: DomTree,
+    dominators: Arc<DomTree>,
     conditional: SecondaryMap<Block, bool>,
     splits_lanes: SecondaryMap<Block, bool>,
     exec: SecondaryMap<Block, Option<Scope>>,
@@ -154,16 +168,20 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        let memory = Memory::new(func, options.called);
         let graph = Graph {
             cfg,
             joins,
-            dominators: DomTree::dominators(cfg),
+            dominators: Arc::new(DomTree::dominators(cfg)),
             loops: Arc::new(Loops::new(cfg)),
+            numbers: Numbers::new(func, cfg, &memory),
+            memory,
+            fault: options.fault,
         };
         let state = solve(func, &graph, options);
         let mut result = Self {
             types: func.values().map(|v| func.ty(v)).collect(),
-            dominators: graph.dominators.clone(),
+            dominators: Arc::clone(&graph.dominators),
             conditional: SecondaryMap::new(),
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),

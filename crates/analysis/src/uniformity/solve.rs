@@ -19,17 +19,17 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
 
 use super::arith::{add, scale};
-use super::control::{Split, depends_on_more_than_operands};
+use super::control::Split;
 use super::domain::Shape;
 use super::linear::Linear;
-use super::memory::LocalMemory;
+use super::presence::Presence;
 use super::reason::Reason;
 use super::scope::Scope;
 use super::spans::{Span, Spans};
 use super::state::{Coarse, State};
-use super::transfer::{Env, select, transfer};
+use super::transfer::{Env, last_two_same, select, transfer};
 use super::worklist::Worklist;
-use super::{Graph, UniformityOptions};
+use super::{Fault, Graph, UniformityOptions};
 use crate::LoopId;
 
 /// Changes of one value after which its bit facts are widened.
@@ -59,7 +59,7 @@ struct Solver<'a> {
     func: &'a Function,
     graph: &'a Graph<'a>,
     options: &'a UniformityOptions,
-    memory: LocalMemory,
+    presence: Presence,
     state: State,
     split_of: SecondaryMap<Block, Option<u32>>,
     meets: SecondaryMap<Block, SmallVec<[u32; 2]>>,
@@ -83,9 +83,8 @@ struct Solver<'a> {
 
 /// Runs the analysis to its end.
 pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOptions) -> State {
-    let memory = LocalMemory::new(func, options.called);
-    let spans = Spans::new(func, graph, &memory, options.convergence);
-    solve_with(func, graph, options, memory, spans)
+    let spans = Spans::new(func, graph, options.convergence);
+    solve_with(func, graph, options, spans)
 }
 
 /// The same, every region walked.
@@ -95,15 +94,13 @@ pub(crate) fn solve_by_walks(
     graph: &Graph<'_>,
     options: &UniformityOptions,
 ) -> State {
-    let memory = LocalMemory::new(func, options.called);
-    solve_with(func, graph, options, memory, Spans::default())
+    solve_with(func, graph, options, Spans::default())
 }
 
 fn solve_with(
     func: &Function,
     graph: &Graph<'_>,
     options: &UniformityOptions,
-    memory: LocalMemory,
     spans: Spans,
 ) -> State {
     let edges: usize = graph
@@ -116,7 +113,7 @@ fn solve_with(
         func,
         graph,
         options,
-        memory,
+        presence: Presence::new(func, graph, options.called),
         state: State {
             steps: spans.steps(),
             spans,
@@ -220,7 +217,7 @@ impl Solver<'_> {
 
     fn special(&self, i: Inst) -> Option<Special> {
         let inst = self.func.inst(i);
-        if let Some(sum) = Linear::difference(self.func, inst) {
+        if let Some(sum) = Linear::difference(self.func, &self.graph.numbers, inst) {
             return Some(Special::Sum(sum));
         }
         // tid_y * nx + tid_x numbers the threads of a plane.
@@ -292,9 +289,14 @@ impl Solver<'_> {
     /// The arguments of the edges to `b` for parameter `k`, with the blocks
     /// they come from.
     fn args(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
-        self.graph.cfg.preds(b).iter().map(move |e| {
-            let target = self.func.term(e.from).target(e.index);
-            (e.from, target.args[k as usize])
+        self.graph.args(self.func, b, k)
+    }
+
+    /// The same, as labels tell them apart: each edge has its own.
+    fn labelled(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let by_block = self.graph.fault == Some(Fault::BlockLabels);
+        self.args(b, k).filter(move |&(from, arg)| {
+            !by_block || self.args(b, k).find(|e| e.0 == from) == Some((from, arg))
         })
     }
 
@@ -336,11 +338,12 @@ impl Solver<'_> {
             let split = &self.state.splits[s as usize];
             let comes = |from: Block| from == split.branch || split.contains(from);
             let mut args = self
-                .args(b, k)
+                .labelled(b, k)
                 .filter(|&(from, _)| comes(from))
                 .map(|a| a.1);
             if let Some(first) = args.next()
-                && (split.varies(first) || args.any(|a| a != first))
+                && (split.varies(first)
+                    || args.any(|a| split.varies(a) || !self.graph.numbers.same(a, first)))
             {
                 note(split.scope, Some(split.branch));
             }
@@ -354,10 +357,13 @@ impl Solver<'_> {
         }
         // One branch may bring several arguments over edges of its own, which
         // stand together.
+        let same = |x, y| self.graph.numbers.same(x, y);
         let mut first: Option<(Block, Value)> = None;
-        for (from, arg) in self.args(b, k) {
+        for (from, arg) in self.labelled(b, k) {
             match (first, self.state.branch_scope[from]) {
-                (Some((f, a)), Some(scope)) if f == from && a != arg => note(scope, Some(from)),
+                (Some((f, a)), Some(scope)) if f == from && !same(a, arg) => {
+                    note(scope, Some(from));
+                }
                 (Some((f, _)), _) if f == from => {}
                 _ => first = Some((from, arg)),
             }
@@ -370,16 +376,24 @@ impl Solver<'_> {
 
     fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
         let inst = self.func.inst(i);
+        let fault = self.graph.fault;
+        let planted = fault.and_then(|f| f.instead_of(inst));
+        let inst = planted.as_ref().unwrap_or(inst);
+        let launch = fault.map(|f| f.launch(inst, self.options.shape));
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         for &v in &inst.args {
             args.push(self.state.at(v, b)?);
             types.push(self.func.ty(v));
         }
-        let local = inst.op.shape() == Form::Load && self.memory.may_be_local(inst.args[0]);
+        let loads = inst.op.shape() == Form::Load;
+        let memory = &self.graph.memory;
         let env = Env {
-            launch: &self.options.shape,
-            local,
+            launch: launch.as_ref().unwrap_or(&self.options.shape),
+            local: loads && memory.may_be_local(inst.args[0]),
+            fixed: loads && memory.is_fixed(inst),
+            same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
+            all_present: self.presence.is_whole(i),
         };
         let shape = match &self.special[index as usize] {
             Some(Special::ThreadNumber) => self.options.shape.linear_id(),
@@ -398,6 +412,13 @@ impl Solver<'_> {
         let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {
             return Some(shape);
         };
+        if inst
+            .results
+            .first()
+            .is_some_and(|&r| self.graph.numbers.same(r, otherwise))
+        {
+            return self.state.at(otherwise, b);
+        }
         let cond = self.state.at(guard.pred, b)?;
         let otherwise = self.state.at(otherwise, b)?;
         Some(match guard.negated {
@@ -480,7 +501,6 @@ impl Solver<'_> {
             self.func,
             self.graph,
             self.options.convergence,
-            &self.memory,
             b,
             &mut self.budget,
         );
@@ -551,19 +571,17 @@ impl Solver<'_> {
             for &p in &self.func.block(b).params {
                 let function_param =
                     self.func.entry() == Some(b) && self.graph.cfg.preds(b).is_empty();
-                let varies = match self.graph.copied(self.func, p) {
-                    Some(v) => varying.contains(v),
-                    None => !function_param,
-                };
+                let varies = !function_param
+                    && self
+                        .graph
+                        .param_varies(self.func, p, |v| varying.contains(v));
                 if varies {
                     varying.insert(p);
                 }
             }
             for &i in &self.func.block(b).insts {
                 let inst = self.func.inst(i);
-                if depends_on_more_than_operands(inst, &self.memory)
-                    || inst.uses().any(|v| varying.contains(v))
-                {
+                if self.graph.differs_again(inst) || inst.uses().any(|v| varying.contains(v)) {
                     for &r in &inst.results {
                         varying.insert(r);
                     }

@@ -29,8 +29,7 @@ use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Value};
 
-use super::control::depends_on_more_than_operands;
-use super::memory::LocalMemory;
+use super::numbers::Numbers;
 use super::{Convergence, Graph};
 use crate::{Edge, JoinRule, LoopId};
 
@@ -67,10 +66,10 @@ enum Carried {
 }
 
 impl Carried {
-    fn with(self, other: Self) -> Self {
+    fn with(self, other: Self, numbers: &Numbers) -> Self {
         match (self, other) {
             (Self::Nothing, c) | (c, Self::Nothing) => c,
-            (a, b) if a == b => a,
+            (Self::One(a), Self::One(b)) if numbers.same(a, b) => self,
             _ => Self::Several,
         }
     }
@@ -92,21 +91,16 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// Classifies the branches of `func`.
-    pub fn new(
-        func: &Function,
-        graph: &Graph<'_>,
-        memory: &LocalMemory,
-        convergence: Convergence,
-    ) -> Self {
+    /// Classifies the branches of `func`. Planted mistakes are in the walks.
+    pub fn new(func: &Function, graph: &Graph<'_>, convergence: Convergence) -> Self {
         let mut spans = Self::default();
-        if convergence == Convergence::Parked {
+        if convergence == Convergence::Parked || graph.fault.is_some() {
             return spans;
         }
         spans.find_places(graph);
         spans.find_mixes(func, graph);
         if !graph.loops.is_empty() {
-            spans.find_varying(func, graph, memory);
+            spans.find_varying(func, graph);
             spans.find_loops(func, graph);
         }
         spans
@@ -246,12 +240,12 @@ impl Spans {
             let calls = func.term(b).targets();
             for call in calls.iter().filter(|call| call.block == join) {
                 for (c, &arg) in own.iter_mut().zip(&call.args) {
-                    *c = c.with(Carried::One(arg));
+                    *c = c.with(Carried::One(arg), &graph.numbers);
                 }
             }
             for at in &below[b] {
                 for (c, &more) in own.iter_mut().zip(&carried[*at]) {
-                    *c = c.with(more);
+                    *c = c.with(more, &graph.numbers);
                 }
             }
             if cfg.branches(b) {
@@ -262,22 +256,26 @@ impl Spans {
     }
 
     /// Finds in which loops values vary.
-    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>, memory: &LocalMemory) {
+    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>) {
         let loops = &graph.loops;
         for &b in graph.cfg.rpo() {
             let Some(here) = loops.loop_of(b) else {
                 continue;
             };
             for &p in &func.block(b).params {
-                self.varying[p] = match graph.copied(func, p) {
-                    Some(v) => self.varying_around(graph, v, b),
-                    None => Some(here),
+                self.varying[p] = match graph.brings_one_number(func, p) {
+                    true => {
+                        let brought = graph.brought(func, p).filter(|&a| a != p);
+                        let around = brought.filter_map(|a| self.varying_around(graph, a, b));
+                        around.max_by_key(|&l| loops.depth(l))
+                    }
+                    false => Some(here),
                 };
             }
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
                 self.steps += 1;
-                let varying = match depends_on_more_than_operands(inst, memory) {
+                let varying = match graph.differs_again(inst) {
                     true => Some(here),
                     false => {
                         let around = inst.uses().filter_map(|v| self.varying_around(graph, v, b));
@@ -329,7 +327,8 @@ impl Spans {
             };
             let mixed = params.map(|k| {
                 let first = arg(&exits[l][0], k);
-                varies(first) || exits[l].iter().any(|e| arg(e, k) != first)
+                let mut args = exits[l].iter().map(|e| arg(e, k));
+                args.any(|a| varies(a) || !graph.numbers.same(a, first))
             });
             self.loop_mixes[l] = mixed.collect();
         }
