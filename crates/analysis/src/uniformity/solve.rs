@@ -69,7 +69,7 @@ struct Solver<'a> {
     mixed: SecondaryMap<Block, SmallVec<[Option<(Scope, Block)>; 2]>>,
     budget: u64,
     items: Vec<Item>,
-    special: Vec<Option<Special>>,
+    special: Vec<Option<Box<Special>>>,
     uses: Vec<SmallVec<[u32; 4]>>,
     /// The items of a block's parameters: the first, and how many.
     params: SecondaryMap<Block, (u32, u32)>,
@@ -136,7 +136,11 @@ fn solve_with(
         work: Worklist::full(0),
         changes: vec![0; func.num_values()],
     };
+    solver.state.def_block.resize(func.num_values());
     solver.number_items();
+    let values = func.num_values();
+    solver.state.shapes.resize(values);
+    solver.state.reasons.resize(values);
     while let Some(item) = solver.work.pop_first() {
         solver.step(item);
     }
@@ -175,7 +179,9 @@ impl Solver<'_> {
                     for v in func.inst(i).uses() {
                         self.register(v, b, index);
                     }
-                    if let Some(Special::Sum(sum)) = self.special[index as usize].clone() {
+                    if let Some(Special::Sum(sum)) =
+                        self.special[index as usize].as_deref().cloned()
+                    {
                         for &(v, _) in &sum.terms {
                             self.register(v, b, index);
                         }
@@ -212,7 +218,7 @@ impl Solver<'_> {
 
     fn push(&mut self, item: Item, special: Option<Special>) {
         self.items.push(item);
-        self.special.push(special);
+        self.special.push(special.map(Box::new));
     }
 
     fn special(&self, i: Inst) -> Option<Special> {
@@ -259,7 +265,8 @@ impl Solver<'_> {
             }
             // Nothing is known of what a callee gives.
             Item::Inst(_, i) if self.func.inst(i).op.effects().calls => {
-                for r in self.func.inst(i).results.clone() {
+                let func = self.func;
+                for &r in &func.inst(i).results {
                     self.set(r, Shape::uniform(self.func.ty(r), Scope::Lane));
                 }
             }
@@ -267,18 +274,13 @@ impl Solver<'_> {
                 if let Some(shape) = self.inst(b, i, index) {
                     // Carry and overflow flags share the operands' scope; the
                     // rules speak of the first result.
-                    let results = self.func.inst(i).results.clone();
-                    for (n, r) in results.into_iter().enumerate() {
-                        let ty = self.func.ty(r);
-                        let first = n == 0;
-                        self.set(
-                            r,
-                            if first {
-                                shape
-                            } else {
-                                Shape::uniform(ty, shape.scope())
-                            },
-                        );
+                    let func = self.func;
+                    for (n, &r) in func.inst(i).results.iter().enumerate() {
+                        let new = match n {
+                            0 => shape,
+                            _ => Shape::uniform(func.ty(r), shape.scope()),
+                        };
+                        self.set(r, new);
                     }
                 }
             }
@@ -395,7 +397,7 @@ impl Solver<'_> {
             same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
             all_present: self.presence.is_whole(i),
         };
-        let shape = match &self.special[index as usize] {
+        let shape = match self.special[index as usize].as_deref() {
             Some(Special::ThreadNumber) => self.options.shape.linear_id(),
             Some(Special::Sum(sum)) => {
                 let mut shape = Shape::constant(inst.ty, u128::from(sum.constant));

@@ -115,6 +115,7 @@ impl Terminator {
     ///
     /// # Panics
     /// If there are not as many.
+    #[inline]
     pub fn target(&self, edge: u32) -> &BlockCall {
         let target = match (self, edge) {
             (Self::Jump(to), 0) => Some(to),
@@ -142,6 +143,7 @@ impl Terminator {
     }
 
     /// The value that decides, of a branch or switch.
+    #[inline]
     pub fn condition(&self) -> Option<Value> {
         match *self {
             Self::Br { cond, .. } => Some(cond),
