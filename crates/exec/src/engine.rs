@@ -167,6 +167,7 @@ impl<'a> Engine<'a> {
                 w.registers.clone_from(template);
                 w.local.clear();
                 w.callers.clear();
+                w.below = 0;
                 w.stack = stack;
                 w.live = exist;
                 w.grid_block = grid_block;
@@ -182,6 +183,7 @@ impl<'a> Engine<'a> {
                     local: LocalStack::default(),
                     state: FrameState::base(self.linked.entry, LocalStack::default().mark()),
                     callers: Vec::new(),
+                    below: 0,
                     number,
                     grid_block,
                     first_thread,

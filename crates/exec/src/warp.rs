@@ -52,6 +52,9 @@ pub(crate) struct Warp {
     pub state: FrameState,
     /// The frames below it, that of the kernel first.
     pub callers: Vec<Frame>,
+    /// Entries on their stacks, kept up to date: a call must not have to look at
+    /// every frame.
+    pub below: usize,
     /// Lanes that have a thread.
     pub exist: u32,
     /// Lanes that have not left.

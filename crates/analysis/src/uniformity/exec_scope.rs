@@ -1,4 +1,4 @@
-//! With which lanes blocks run: all that were launched, or a part.
+//! With which lanes blocks run: all that were launched, or a part; and why.
 //!
 //! A block in the region of a branch that separates lanes at some scope runs
 //! with a part of them. Where lanes leave while others go on, so do the blocks
@@ -10,6 +10,7 @@
 use cranelift_entity::{EntitySet, SecondaryMap};
 use warpfold_ir::{Block, Function};
 
+use super::reason::Reason;
 use super::scope::Scope;
 use super::spans::Span;
 use super::{Graph, Uniformity};
@@ -18,11 +19,31 @@ use crate::LoopId;
 /// The scopes at which lanes can be missing.
 const PARTIAL: [Scope; 3] = [Scope::Block, Scope::Warp, Scope::Lane];
 
-/// One for each of [`PARTIAL`].
-type Each = [u32; 3];
+/// How far up the region of a branch goes that a block is in.
+#[derive(Clone, Copy)]
+struct Reach {
+    /// The depth of the join, which is in it no more.
+    limit: u32,
+    branch: Block,
+}
+
+/// On the way up from a block: how many blocks lanes leave in, themselves or in
+/// their regions, and the first of them.
+#[derive(Clone, Copy, Default)]
+struct Leaves {
+    count: u32,
+    first: Option<Block>,
+}
+
+/// Lanes that leave in `at`, fewer than all at `scope`, are missing from `from` on.
+struct Gone {
+    scope: Scope,
+    at: Block,
+    from: Block,
+}
 
 impl Uniformity {
-    /// Fills in `live` and `exec`.
+    /// Fills in `live` and `exec`, and the reasons.
     pub(super) fn find_exec_scopes(&mut self, func: &Function, graph: &Graph<'_>, called: bool) {
         let cfg = graph.cfg;
         let coarse = match called {
@@ -31,40 +52,55 @@ impl Uniformity {
         };
         for &b in cfg.rpo() {
             self.live[b] = Some(coarse.max(Scope::Grid));
+            self.partial[b] = called.then_some(Reason::Called);
         }
         self.mark_ahead(graph);
         let split_by_loops = self.mark_loops(graph);
-        let splits = &self.state.splits;
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            for &b in &split.region {
-                self.live[b] = self.live[b].max(Some(split.scope));
+        for s in 0..self.state.splits.len() {
+            let (scope, branch) = (self.state.splits[s].scope, self.state.splits[s].branch);
+            for i in 0..self.state.splits[s].region.len() {
+                self.mark(self.state.splits[s].region[i], scope, branch);
             }
         }
         // Where lanes leave while others go on, and where these go on.
         let mut leaving: SecondaryMap<Block, Option<Scope>> = SecondaryMap::new();
-        let mut gone: Vec<(Scope, Block)> = Vec::new();
-        for &b in cfg.rpo() {
-            leaving[b] = self.leaving_scope(func, b);
-            if let Some(scope) = leaving[b] {
-                gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
+        let mut gone: Vec<Gone> = Vec::new();
+        for &at in cfg.rpo() {
+            leaving[at] = self.leaving_scope(func, at);
+            if let Some(scope) = leaving[at] {
+                gone.extend(cfg.succs(at).iter().map(|&from| Gone { scope, at, from }));
             }
         }
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            let widest = split.region.iter().filter_map(|&b| leaving[b]).max();
-            gone.extend(widest.zip(split.join));
+        for split in self.state.splits.iter().filter(|s| s.scope > Scope::Grid) {
+            let leave = split.region.iter().filter_map(|&b| Some((leaving[b]?, b)));
+            let widest = leave.max_by_key(|l| l.0).zip(split.join);
+            gone.extend(widest.map(|((scope, at), from)| Gone { scope, at, from }));
         }
         self.gone_ahead(graph, &leaving, &mut gone);
-        self.gone_from_loops(graph, &leaving, &split_by_loops, &mut gone);
+        gone_from_loops(graph, &leaving, &split_by_loops, &mut gone);
         self.exec = self.live.clone();
         for scope in PARTIAL {
             let mut seen: EntitySet<Block> = EntitySet::new();
-            let from = gone.iter().filter(|&&(s, _)| s == scope);
-            let mut work: Vec<Block> = from.map(|&(_, b)| b).collect();
-            while let Some(b) = work.pop() {
+            let from = gone.iter().filter(|gone| gone.scope == scope);
+            let mut work: Vec<(Block, Block)> = from.map(|gone| (gone.at, gone.from)).collect();
+            while let Some((at, b)) = work.pop() {
                 if seen.insert(b) {
                     self.exec[b] = self.exec[b].max(Some(scope));
-                    work.extend(cfg.succs(b));
+                    if scope == Scope::Lane && self.partial[b].is_none() {
+                        self.partial[b] = Some(Reason::Left { at });
+                    }
+                    work.extend(cfg.succs(b).iter().map(|&to| (at, to)));
                 }
+            }
+        }
+    }
+
+    /// Notes that `b` runs with the lanes that `branch` lets through.
+    fn mark(&mut self, b: Block, scope: Scope, branch: Block) {
+        if scope > Scope::Grid {
+            self.live[b] = self.live[b].max(Some(scope));
+            if scope == Scope::Lane && self.partial[b].is_none() {
+                self.partial[b] = Some(Reason::Separated { branch });
             }
         }
     }
@@ -76,26 +112,31 @@ impl Uniformity {
     }
 
     fn mark_ahead(&mut self, graph: &Graph<'_>) {
-        const NONE: Each = [u32::MAX; 3];
-        let (cfg, spans) = (graph.cfg, &self.state.spans);
-        let mut limits: SecondaryMap<Block, Each> = SecondaryMap::with_default(NONE);
+        let cfg = graph.cfg;
+        let mut reaches: SecondaryMap<Block, [Option<Reach>; 3]> = SecondaryMap::new();
         for &b in cfg.rpo() {
-            let here = limits[b];
             let own = self.split_ahead(b);
-            let up = spans.above(graph, b);
+            let depth = self.state.spans.depth(b);
+            let up = self.state.spans.above(graph, b);
             let join = graph.joins.of(b);
             for (i, scope) in PARTIAL.into_iter().enumerate() {
-                let marked = here[i] < spans.depth(b);
-                if marked {
-                    self.live[b] = self.live[b].max(Some(scope));
+                let around = reaches[b][i].filter(|r| r.limit < depth);
+                if let Some(reach) = around {
+                    self.mark(b, scope, reach.branch);
                     if let Some(up) = up {
-                        limits[up][i] = limits[up][i].min(here[i]);
+                        further(&mut reaches[up][i], reach);
                     }
                 }
-                if (marked || own == Some(scope)) && cfg.branches(b) {
-                    for &to in cfg.succs(b).iter().filter(|&&to| Some(to) != join) {
-                        limits[to][i] = limits[to][i].min(spans.limit(graph, b, to));
-                    }
+                let branch = match own == Some(scope) {
+                    true => Some(b),
+                    false => around.map(|r| r.branch),
+                };
+                let Some(branch) = branch.filter(|_| cfg.branches(b)) else {
+                    continue;
+                };
+                for &to in cfg.succs(b).iter().filter(|&&to| Some(to) != join) {
+                    let limit = self.state.spans.limit(graph, b, to);
+                    further(&mut reaches[to][i], Reach { limit, branch });
                 }
             }
         }
@@ -106,29 +147,37 @@ impl Uniformity {
         &self,
         graph: &Graph<'_>,
         leaving: &SecondaryMap<Block, Option<Scope>>,
-        gone: &mut Vec<(Scope, Block)>,
+        gone: &mut Vec<Gone>,
     ) {
         let (cfg, spans) = (graph.cfg, &self.state.spans);
-        // By scope: the blocks from here to the root that lanes leave in, or in
-        // whose regions they do.
-        let mut leave: SecondaryMap<Block, Each> = SecondaryMap::new();
+        let mut leaves: SecondaryMap<Block, [Leaves; 3]> = SecondaryMap::new();
         for &b in cfg.rpo().iter().rev() {
-            let up = spans.above(graph, b);
-            let mut here = up.map_or([0; 3], |up| leave[up]);
+            let above = spans.above(graph, b);
+            let mut here = above.map_or_else(Default::default, |up| leaves[up]);
             let join = graph.joins.of(b);
             for (i, scope) in PARTIAL.into_iter().enumerate() {
-                let inside = spans.span(b) == Span::Ahead
-                    && cfg.succs(b).iter().any(|&to| {
-                        let limit = spans.limit(graph, b, to);
-                        let until = join.filter(|_| limit > 0).map_or(0, |j| leave[j][i]);
-                        Some(to) != join && leave[to][i] > until
-                    });
-                if let (true, Some(_), Some(join)) = (inside, self.split_ahead(b), join) {
-                    gone.push((scope, join));
+                let inside = |&to: &Block| {
+                    let limit = spans.limit(graph, b, to);
+                    let until = join.filter(|_| limit > 0);
+                    let until = until.map_or(0, |j| leaves[j][i].count);
+                    let there = leaves[to][i];
+                    let some = Some(to) != join && there.count > until;
+                    there.first.filter(|_| some)
+                };
+                let ahead = spans.span(b) == Span::Ahead;
+                let inside = cfg.succs(b).iter().filter(|_| ahead).find_map(inside);
+                if let (Some(at), Some(_), Some(from)) = (inside, self.split_ahead(b), join) {
+                    gone.push(Gone { scope, at, from });
                 }
-                here[i] += u32::from(inside || leaving[b] == Some(scope));
+                let own = (leaving[b] == Some(scope)).then_some(b);
+                if let Some(first) = own.or(inside) {
+                    here[i] = Leaves {
+                        count: here[i].count + 1,
+                        first: Some(first),
+                    };
+                }
             }
-            leave[b] = here;
+            leaves[b] = here;
         }
     }
 
@@ -137,48 +186,19 @@ impl Uniformity {
     fn mark_loops(&mut self, graph: &Graph<'_>) -> Vec<(LoopId, Block)> {
         let loops = &graph.loops;
         let mut split_by: Vec<(LoopId, Block)> = Vec::new();
-        let mut scopes: SecondaryMap<LoopId, Option<Scope>> = SecondaryMap::new();
+        let mut widest: SecondaryMap<LoopId, Option<(Scope, Block)>> = SecondaryMap::new();
         for l in loops.ids() {
-            let own = self.state.loop_splits[l].map(|(scope, branch)| {
-                split_by.extend(graph.joins.of(branch).map(|join| (l, join)));
-                scope
-            });
-            let around = loops.parent(l).and_then(|p| scopes[p]);
-            scopes[l] = own.max(around);
+            let own = self.state.loop_splits[l];
+            split_by.extend(own.and_then(|(_, branch)| Some((l, graph.joins.of(branch)?))));
+            let around = loops.parent(l).and_then(|p| widest[p]);
+            widest[l] = wider(around, own);
         }
         for &b in graph.cfg.rpo() {
-            let scope = loops.loop_of(b).and_then(|l| scopes[l]);
-            self.live[b] = self.live[b].max(scope);
+            if let Some((scope, branch)) = loops.loop_of(b).and_then(|l| widest[l]) {
+                self.mark(b, scope, branch);
+            }
         }
         split_by
-    }
-
-    /// Adds the blocks behind these loops if lanes leave the function in them.
-    fn gone_from_loops(
-        &self,
-        graph: &Graph<'_>,
-        leaving: &SecondaryMap<Block, Option<Scope>>,
-        split_by: &[(LoopId, Block)],
-        gone: &mut Vec<(Scope, Block)>,
-    ) {
-        let loops = &graph.loops;
-        let mut widest: SecondaryMap<LoopId, Option<Scope>> = SecondaryMap::new();
-        for &b in graph.cfg.rpo() {
-            if let Some(l) = loops.loop_of(b) {
-                widest[l] = widest[l].max(leaving[b]);
-            }
-        }
-        // Inner loops have the higher numbers.
-        for l in loops.ids().rev() {
-            if let Some(around) = loops.parent(l) {
-                widest[around] = widest[around].max(widest[l]);
-            }
-        }
-        gone.extend(
-            split_by
-                .iter()
-                .filter_map(|&(l, join)| Some((widest[l]?, join))),
-        );
     }
 
     /// How far the lanes that leave in `b`, if any can, are fewer than all.
@@ -193,4 +213,42 @@ impl Uniformity {
         });
         by_guards.chain(by_end.then_some(live)).max()
     }
+}
+
+/// Keeps the reach that goes further up.
+fn further(old: &mut Option<Reach>, new: Reach) {
+    if old.is_none_or(|old| new.limit < old.limit) {
+        *old = Some(new);
+    }
+}
+
+/// The one of wider scope.
+fn wider(a: Option<(Scope, Block)>, b: Option<(Scope, Block)>) -> Option<(Scope, Block)> {
+    a.into_iter().chain(b).max_by_key(|of| of.0)
+}
+
+/// Adds the blocks behind these loops if lanes leave the function in them.
+fn gone_from_loops(
+    graph: &Graph<'_>,
+    leaving: &SecondaryMap<Block, Option<Scope>>,
+    split_by: &[(LoopId, Block)],
+    gone: &mut Vec<Gone>,
+) {
+    let loops = &graph.loops;
+    let mut widest: SecondaryMap<LoopId, Option<(Scope, Block)>> = SecondaryMap::new();
+    for &b in graph.cfg.rpo() {
+        if let Some(l) = loops.loop_of(b) {
+            widest[l] = wider(widest[l], leaving[b].map(|scope| (scope, b)));
+        }
+    }
+    // Inner loops have the higher numbers.
+    for l in loops.ids().rev() {
+        if let Some(around) = loops.parent(l) {
+            widest[around] = wider(widest[around], widest[l]);
+        }
+    }
+    gone.extend(split_by.iter().filter_map(|&(l, from)| {
+        let (scope, at) = widest[l]?;
+        Some(Gone { scope, at, from })
+    }));
 }

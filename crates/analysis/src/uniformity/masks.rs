@@ -13,14 +13,14 @@
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
-use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
+use warpfold_ir::{Block, Effects, Function, IntCC, Opcode, Terminator, Type, Value};
 
+use super::KnownBits;
 use super::domain::Shape;
 use super::launch::LaunchShape;
 use super::scope::Scope;
 use super::state::State;
 use super::transfer::{Env, last_two_same, transfer};
-use super::{KnownBits, bits::low_mask};
 
 /// Operations that are looked through for one condition.
 const STEPS: u32 = 64;
@@ -102,10 +102,14 @@ impl Masks<'_> {
             return Some(known);
         };
         if let Some(fixed) = self.launch.per_lane(inst.op) {
-            let number = u64::from(fixed[lane as usize]);
-            return Some(KnownBits::constant(number, low_mask(32)));
+            return Some(known.both(fixed[lane as usize]));
         }
-        let pure = inst.op.effects().is_pure() && !inst.args.is_empty();
+        // A lane that traps is not there to ask.
+        let effects = Effects {
+            traps: false,
+            ..inst.op.effects()
+        };
+        let pure = effects.is_pure() && !inst.args.is_empty();
         let done = known.known() == mask;
         if done || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
             return Some(known);

@@ -50,6 +50,7 @@ mod linear;
 mod masks;
 mod memory;
 mod numbers;
+mod parked;
 mod presence;
 mod reason;
 mod scope;
@@ -67,7 +68,7 @@ use std::sync::Arc;
 use cranelift_entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Value};
 
-pub use annotate::annotate;
+pub use annotate::{annotate, claims};
 pub use bits::KnownBits;
 pub use domain::Shape;
 #[doc(hidden)]
@@ -138,6 +139,8 @@ pub struct Uniformity {
     splits_lanes: SecondaryMap<Block, bool>,
     exec: SecondaryMap<Block, Option<Scope>>,
     live: SecondaryMap<Block, Option<Scope>>,
+    /// Why a block runs with a part of the lanes of a warp.
+    partial: SecondaryMap<Block, Option<Reason>>,
     masks: SecondaryMap<Block, Option<u32>>,
     tails: SecondaryMap<Block, bool>,
 }
@@ -186,6 +189,7 @@ impl Uniformity {
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),
             live: SecondaryMap::new(),
+            partial: SecondaryMap::new(),
             masks: SecondaryMap::new(),
             tails: SecondaryMap::new(),
             state,
@@ -319,6 +323,29 @@ impl Uniformity {
     /// at, edges walked. It grows in proportion to the function.
     pub fn steps(&self) -> u64 {
         self.state.steps
+    }
+
+    /// The block that defines `v`, if the analysis has come to it.
+    pub fn def_block(&self, v: Value) -> Option<Block> {
+        self.state.def_block.get(v).copied().flatten()
+    }
+
+    /// Why only a part of a warp's lanes may run `b`; `None` if all do that
+    /// were launched, or none.
+    pub fn block_reason(&self, b: Block) -> Option<Reason> {
+        match self.exec[b] {
+            Some(Scope::Lane) => self.partial[b].or(Some(Reason::Budget)),
+            Some(_) => None,
+            None => Some(Reason::Unknown),
+        }
+    }
+
+    /// The steps from `b` that only a part of a warp's lanes may run down to
+    /// what differs by nature; empty if all do.
+    pub fn block_chain(&self, b: Block) -> Chain<'_> {
+        let subject = Of::Block(b);
+        let first = self.block_reason(b).map(|reason| Step { subject, reason });
+        Chain::new(self, first)
     }
 
     /// Whether the budget ran out and the results are coarse.

@@ -91,7 +91,9 @@ pub fn convert(subject: &Subject, uniformity: &Uniformity) -> opt::Conversion {
         machine: &subject.machine,
         joins: JoinRule::Default,
         profile: None,
+        policy: &opt::ifconv::policy::Cheapest,
         force: None,
+        choice: None,
         prior: opt::Prior::default(),
         cleanup: false,
     };

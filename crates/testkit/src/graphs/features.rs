@@ -83,7 +83,7 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("coarse", "the analysis ran out of its budget"),
     ("split", "a warp split in the run"),
     ("lanes left", "lanes left before others in the run"),
-    ("deep", "more than four entries on the stack"),
+    ("deep", "more than three entries on the stack"),
     ("trapped", "a lane trapped"),
 ];
 
@@ -143,7 +143,7 @@ impl Kernel {
         let c = &outcome.counters;
         all.note("split", c.divergent_branch > 0);
         all.note("lanes left", c.lost.exited > 0);
-        all.note("deep", c.max_depth > 4);
+        all.note("deep", c.max_depth > 3);
         all.note("trapped", !outcome.traps.is_empty());
     }
 
@@ -287,7 +287,7 @@ impl Kernel {
         };
         all.note(dimensions, true);
         let threads: u32 = block.iter().product();
-        all.note("partial warp", threads % 32 != 0);
+        all.note("partial warp", !threads.is_multiple_of(32));
         all.note("several warps", threads > 32);
         let blocks: u32 = self.launch.grid.iter().product();
         all.note("several blocks", blocks > 1);
