@@ -361,6 +361,10 @@ const FAILURES: &[(&str, &str)] = &[
         "RecordLimit",
         "Timeline and event log together take more records than allowed.",
     ),
+    (
+        "TimingLimit",
+        "The warps that are resident at once in the timing model have more steps than it keeps.",
+    ),
 ];
 
 /// All tables.
@@ -626,6 +630,7 @@ mod tests {
                 warp,
             },
             ExecError::RecordLimit { limit },
+            ExecError::TimingLimit { limit },
         ];
         // A new one does not compile until it is named here.
         let names: Vec<&str> = all
@@ -636,6 +641,7 @@ mod tests {
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",
+                ExecError::TimingLimit { .. } => "TimingLimit",
             })
             .collect();
         assert_eq!(names, FAILURES.iter().map(|f| f.0).collect::<Vec<_>>());

@@ -71,6 +71,7 @@ mod stack;
 mod tally;
 mod terminate;
 mod timeline;
+pub mod timing;
 mod transactions;
 mod warp;
 

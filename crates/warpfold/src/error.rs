@@ -236,7 +236,9 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         ExecError::BarrierDivergence { function, .. }
         | ExecError::NoProgress { function, .. }
         | ExecError::StepLimit { function, .. } => function,
-        ExecError::Launch(_) | ExecError::RecordLimit { .. } => kernel,
+        ExecError::Launch(_) | ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => {
+            kernel
+        }
     };
     let Some(func) = functions.get(at) else {
         return Diagnostic::new(file, one_line(&e.to_string())).into();
@@ -246,7 +248,7 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         ExecError::NoProgress { block, .. } | ExecError::StepLimit { block, .. } => {
             block_line(func, *block)
         }
-        ExecError::Launch(_) | ExecError::RecordLimit { .. } => 0,
+        ExecError::Launch(_) | ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => 0,
     };
     let hint = match e {
         ExecError::StepLimit { .. } => "; `--step-limit` sets another",
