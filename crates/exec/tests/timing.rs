@@ -24,6 +24,7 @@ fn model(latency: u32) -> TimingModel {
         shared_load: 20,
         load: 100,
         atomic: 200,
+        max_steps: 1 << 20,
     }
 }
 
@@ -398,6 +399,26 @@ fn what_a_trap_cuts_off_takes_no_time() {
     assert_eq!((t.issued, t.cycles), (1 + 22, 1 + 22 * 4));
     assert_eq!(run(64).issued, 2);
     let _ = TrapCode::IntegerDivisionByZero;
+}
+
+/// A loop of 10 rounds takes two stretches and an edge a round; two blocks of
+/// one warp are resident.
+#[test]
+fn long_ways_are_refused() {
+    let func = counted_loop(1);
+    let run = |max_steps| {
+        let m = TimingModel {
+            max_steps,
+            resident_warps: 2,
+            ..model(4)
+        };
+        let launch = Launch::linear(5, 32).with_args(vec![varying(160, |_| 10), lanes(160)]);
+        timed_launch(&func, &launch, m)
+    };
+    let one_warp = (1 + 11 + 10 + 1) + (1 + 10);
+    assert!(run(2 * one_warp).is_ok(), "{:?}", run(2 * one_warp).err());
+    let limit = 2 * one_warp - 1;
+    assert_eq!(run(limit), Err(ExecError::TimingLimit { limit }));
 }
 
 #[test]

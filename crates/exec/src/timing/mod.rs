@@ -45,7 +45,7 @@
 //!
 //! What is kept of a warp is its way through the code, segment by segment, and
 //! only for the blocks that are resident: the model follows the run block by
-//! block. [`MAX_STEPS`] bounds it.
+//! block. [`TimingModel::max_steps`] bounds it.
 
 mod code;
 mod model;
@@ -55,6 +55,5 @@ mod sm;
 
 pub(crate) use record::Recorder;
 
-pub use model::{LoadLevel, TimingModel, TimingModelError};
-pub use record::MAX_STEPS;
+pub use model::{LoadLevel, MAX_STEPS, TimingModel, TimingModelError};
 pub use result::{Timing, WarpState};

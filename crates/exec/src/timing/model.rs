@@ -3,6 +3,9 @@
 use warpfold_ir::CostClass;
 use warpfold_machine::{Cycles, Machine};
 
+/// Steps of resident warps that are kept, unless told otherwise.
+pub const MAX_STEPS: u64 = 1 << 25;
+
 const CLASSES: usize = CostClass::ALL.len();
 
 /// The level of the memory hierarchy that answers every load of global,
@@ -59,6 +62,10 @@ pub struct TimingModel {
     pub load: u32,
     /// Cycles of an atomic operation outside shared memory.
     pub atomic: u32,
+    /// Most steps of resident warps that are kept, about 8 bytes each: passes of
+    /// stretches of blocks, edges taken with arguments, memory accesses. More
+    /// is [`ExecError::TimingLimit`](crate::ExecError::TimingLimit).
+    pub max_steps: u64,
 }
 
 /// Why a machine gives no model of time.
@@ -144,6 +151,7 @@ impl TimingModel {
             shared_load: memory.shared.map_or(load, one).max(1),
             load: load.max(1),
             atomic: memory.l2.map_or(load, one).max(1),
+            max_steps: MAX_STEPS,
         })
     }
 }

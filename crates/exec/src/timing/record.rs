@@ -11,12 +11,6 @@ use crate::timing::result::Timing;
 use crate::timing::sm::Multiprocessor;
 use crate::warp::Warp;
 
-/// Most steps of the resident warps that are kept, 8 bytes each: passes of
-/// segments, edges taken and memory accesses. A launch whose resident warps
-/// have more ends with
-/// [`ExecError::TimingLimit`](crate::ExecError::TimingLimit).
-pub const MAX_STEPS: u64 = 1 << 25;
-
 /// A step of a warp's way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
@@ -36,8 +30,11 @@ pub(crate) struct Recorder {
     code: Code,
     /// By warp of the block.
     ways: Vec<Vec<Step>>,
-    /// Steps in `ways`.
+    /// Steps in `ways`, and how many there may be beside those of the blocks
+    /// that are resident already.
     steps: u64,
+    most: u64,
+    limit: u64,
     sm: Multiprocessor,
 }
 
@@ -51,13 +48,15 @@ impl Recorder {
             code: Code::new(linked),
             ways: vec![Vec::new(); warps as usize],
             steps: 0,
+            most: model.max_steps,
+            limit: model.max_steps,
             sm: Multiprocessor::new(model, warps)?,
         })
     }
 
     #[cold]
     fn push(&mut self, warp: u32, step: impl FnOnce(&Code) -> Option<Step>) {
-        if self.steps + self.sm.steps() > MAX_STEPS {
+        if self.steps > self.most {
             return;
         }
         if let Some(step) = step(&self.code) {
@@ -72,12 +71,13 @@ impl Recorder {
         let ways = self.ways.iter_mut().map(std::mem::take).collect();
         self.steps = 0;
         self.sm.add_block(&self.code, ways);
+        self.most = self.limit.saturating_sub(self.sm.steps());
         Ok(())
     }
 
     fn check(&self) -> Result<(), ExecError> {
-        match self.steps + self.sm.steps() > MAX_STEPS {
-            true => Err(ExecError::TimingLimit { limit: MAX_STEPS }),
+        match self.steps > self.most {
+            true => Err(ExecError::TimingLimit { limit: self.limit }),
             false => Ok(()),
         }
     }

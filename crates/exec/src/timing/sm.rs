@@ -320,9 +320,10 @@ impl Multiprocessor {
                 return;
             }
             *free = (*free).max(self.now + interval);
-            self.issued_class[class] = true;
             self.timing.issued += 1;
-            let latency = w.issue(code, issue, &self.model, self.now);
+            let (latency, by_class) = w.issue(code, issue, &self.model, self.now);
+            let matters = issue.kind != Kind::Plain && issue.kind != Kind::Memory;
+            self.issued_class[class] |= by_class && (matters || !issue.defs.is_empty());
             if issue.kind == Kind::Barrier {
                 w.at_barrier = true;
                 let block = w.block;
@@ -394,8 +395,14 @@ impl Resident {
         }
     }
 
-    /// Issues at `now`. Returns the latency.
-    fn issue(&mut self, code: &Code, issue: &IssueCode, model: &TimingModel, now: u64) -> u64 {
+    /// Issues at `now`. Returns the latency, and whether it is that of the class.
+    fn issue(
+        &mut self,
+        code: &Code,
+        issue: &IssueCode,
+        model: &TimingModel,
+        now: u64,
+    ) -> (u64, bool) {
         let reached = match self.way.get(self.access) {
             Some(&Step::Access { issue, shared }) if issue == self.issue => {
                 self.access += 1;
@@ -422,7 +429,7 @@ impl Resident {
             self.hold(ready.at, WarpState::Control);
         }
         self.issue += 1;
-        latency
+        (latency, !memory)
     }
 
     /// Finds the next issue, and when it has all it needs.
