@@ -201,6 +201,7 @@ fn panel(version: &Version<'_>, rule: warpfold_analysis::JoinRule) -> Result<Pan
                 to,
                 back: (to <= n).then(|| members(target, n, to)),
                 label: label.as_ref().map(|t| (mono_width(t, SIZE) + 6.0, LINE)),
+                pull: 1.0,
             });
             edges.push(EdgeData {
                 role: if several { Role::Branch } else { Role::Jump },
@@ -214,6 +215,7 @@ fn panel(version: &Version<'_>, rule: warpfold_analysis::JoinRule) -> Result<Pan
                 to,
                 back: (to <= n).then(|| members(join, n, to)),
                 label: None,
+                pull: 0.1,
             });
             edges.push(EdgeData {
                 role: Role::Join,

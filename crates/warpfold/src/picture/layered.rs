@@ -48,6 +48,8 @@ pub(super) struct EdgeIn {
     pub back: Option<Vec<usize>>,
     /// Size of its label.
     pub label: Option<(f64, f64)>,
+    /// How much it draws its ends together.
+    pub pull: f64,
 }
 
 /// A graph to be laid out.
@@ -346,8 +348,12 @@ impl<'a> Layered<'a> {
             let other = &self.items[j];
             // Long edges are to be straight.
             let w = match (i.kind, other.kind) {
+                // Ends of edges are always items of their own.
                 (Kind::Node(_), Kind::Node(_)) => 1.0,
-                (Kind::Node(_), _) | (_, Kind::Node(_)) => 2.0,
+                (Kind::Node(_), Kind::Forward(e) | Kind::Back(e))
+                | (Kind::Forward(e) | Kind::Back(e), Kind::Node(_)) => {
+                    2.0 * self.input.edges[e].pull
+                }
                 _ => 8.0,
             };
             sum += w * other.x;
@@ -520,13 +526,21 @@ impl<'a> Layered<'a> {
             for (k, &i) in chain.iter().enumerate() {
                 let item = &self.items[i];
                 let (top, bottom) = spans[item.layer];
-                // Between layers of nodes an edge goes aslant, as far as its
-                // label, or the distance to others, leaves room.
-                let next = chain.get(k + 1).map_or(end.0, |&j| self.items[j].x);
-                let slope = (next - pen.at.0) / (bottom - top + BELOW + ABOVE);
+                let next = chain.get(k + 1).map_or(end, |&j| {
+                    let item = &self.items[j];
+                    (item.x, spans[item.layer].0)
+                });
+                // Between layers of nodes an edge that goes on to one side does
+                // so aslant, as far as its label, or the distance to others,
+                // leaves room.
+                let before = (item.x - pen.at.0) / (top - pen.at.1).max(1.0);
+                let after = (next.0 - item.x) / (next.1 - bottom).max(1.0);
                 let room = if item.layer % 2 == 1 { LINE_GAP } else { 0.0 };
                 let most = 0.8 * (item.w / 2.0).max(room) / (bottom - top);
-                let slope = slope.clamp(-most, most);
+                let slope = match before * after > 0.0 {
+                    true => before.abs().min(after.abs()).min(most).copysign(after),
+                    false => 0.0,
+                };
                 let half = slope * (bottom - top) / 2.0;
                 pen.curve((item.x - half, top), slope);
                 pen.line((item.x + half, bottom));
@@ -695,6 +709,7 @@ mod tests {
             to,
             back: None,
             label: None,
+            pull: 1.0,
         }
     }
 

@@ -285,7 +285,7 @@ impl Drawing<'_> {
         let y = self.y;
         let end = self.x(self.columns);
         self.scene.line((LEFT, y), (end, y), INK, 1.0);
-        let step = tick(self.columns, (WIDTH - LEFT) / 60.0);
+        let step = tick(self.columns, 20.0);
         for column in (0..=self.columns).step_by(step as usize) {
             let x = self.x(column);
             self.scene.line((x, y), (x, y + 4.0), INK, 1.0);
