@@ -352,7 +352,11 @@ fn c68_cycles_of_the_sweep_are_linear_too() {
         let alu = u64::from(model.latency[CostClass::Alu.index()]);
         // Where the machine issues two at once, a jump goes with the last
         // operation of a body; elsewhere a cycle later. It waits for neither.
-        let saved = if model.issue_per_cycle > 1 { alu } else { alu - 1 };
+        let saved = if model.issue_per_cycle > 1 {
+            alu
+        } else {
+            alu - 1
+        };
         for k in [1, 2, 4, 8, 16, 32u64] {
             let t = timed(&divsweep(240, 1, 4, k as usize), k as usize, 1, model);
             assert_eq!(t.issued, 243 * k + 6);
@@ -446,7 +450,11 @@ fn c73_occupancy_does_not_change_the_ratio() {
                 t.cycles as f64
             });
             let ratio = all / one;
-            assert!((28.0..31.3).contains(&ratio), "{} {warps}: {ratio}", machine.name);
+            assert!(
+                (28.0..31.3).contains(&ratio),
+                "{} {warps}: {ratio}",
+                machine.name
+            );
             if machine.name == "pascal" {
                 assert!((29.9..31.0).contains(&ratio), "{warps}: {ratio}");
             }

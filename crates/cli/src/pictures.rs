@@ -43,7 +43,9 @@ impl PictureArgs {
             _ => {
                 return Err(Failure::about(
                     "--timeline",
-                    format!("`{file}` is no place for a timeline: expected `FILE.svg`, `FILE.txt` or `-`"),
+                    format!(
+                        "`{file}` is no place for a timeline: expected `FILE.svg`, `FILE.txt` or `-`"
+                    ),
                 ));
             }
         }))

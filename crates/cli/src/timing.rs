@@ -24,7 +24,13 @@ pub struct TimingArgs {
     resident_warps: Option<u16>,
 
     /// Where loads find their data
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t, requires = "timing")]
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_enum,
+        default_value_t,
+        requires = "timing"
+    )]
     loads_from: Level,
 }
 

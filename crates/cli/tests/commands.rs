@@ -307,7 +307,15 @@ fn uniformity_annotates_values_and_branches() {
 fn twice_the_same_bytes() {
     for args in [
         &["run", "--timeline", "-", CLAMP][..],
-        &["run", "--timeline", "-", "--timing", "--format", "json", CLAMP],
+        &[
+            "run",
+            "--timeline",
+            "-",
+            "--timing",
+            "--format",
+            "json",
+            CLAMP,
+        ],
         &["explain", "--format", "json", CLAMP],
         &["opt", CLAMP],
         &["uniformity", "--format", "json", CLAMP],
@@ -472,7 +480,17 @@ fn machines_as_json() {
 
 #[test]
 fn one_lane_and_many_times() {
-    let text = warpfold(&["exec", "--timeline", "-", "--grid", "1", "--block", "1", CLAMP]).ok();
+    let text = warpfold(&[
+        "exec",
+        "--timeline",
+        "-",
+        "--grid",
+        "1",
+        "--block",
+        "1",
+        CLAMP,
+    ])
+    .ok();
     assert!(text.contains("   1 lane   1 issue\n"), "{text}");
     let text = warpfold(&["explain", CLAMP]).ok();
     assert!(text.contains("overhead 393216 (65536 times) + "), "{text}");

@@ -55,8 +55,7 @@ fn what_is_no_place_for_a_picture_is_refused_before_anything_runs() {
 #[test]
 fn times_stand_beside_counters() {
     let args = ["run", "--timing", "--machine", "hopper", "--format", "json"];
-    let doc: Value =
-        serde_json::from_str(&warpfold(&[&args[..], &[CLAMP]].concat()).ok()).unwrap();
+    let doc: Value = serde_json::from_str(&warpfold(&[&args[..], &[CLAMP]].concat()).ok()).unwrap();
     for run in doc["runs"].as_array().unwrap() {
         let time = |name: &str| run["timing"][name].as_u64().unwrap();
         assert_eq!(time("issued"), run["counters"]["inst_executed"]);
@@ -74,7 +73,10 @@ fn times_stand_beside_counters() {
     let plain = cycles(&[]);
     assert_eq!(cycles(&["--launch-overhead", "500"]), plain + 500);
     assert!(cycles(&["--loads-from", "dram"]) > plain + 200);
-    assert!(cycles(&["--resident-warps", "2"]) > plain, "one block at a time");
+    assert!(
+        cycles(&["--resident-warps", "2"]) > plain,
+        "one block at a time"
+    );
 }
 
 #[test]

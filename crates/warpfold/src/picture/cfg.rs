@@ -169,7 +169,9 @@ fn panel(version: &Version<'_>, rule: warpfold_analysis::JoinRule) -> Result<Pan
         let node = node(b, count, lanes, run.branch(b));
         let text = node.lines.iter().chain([&node.name]);
         let w = text.map(|t| mono_width(t, SIZE)).fold(0.0, f64::max) + 14.0;
-        input.nodes.push((w, LINE * (node.lines.len() + 1) as f64 + 7.0));
+        input
+            .nodes
+            .push((w, LINE * (node.lines.len() + 1) as f64 + 7.0));
         nodes.push(node);
         let term = func.term(b);
         let targets = term.targets();
@@ -231,7 +233,10 @@ fn panel(version: &Version<'_>, rule: warpfold_analysis::JoinRule) -> Result<Pan
             .iter()
             .filter_map(|e| number(e.from))
             .collect();
-        for exit in loops.exits(&cfg, l).filter(|&e| !loops.is_back_edge(&cfg, e)) {
+        for exit in loops
+            .exits(&cfg, l)
+            .filter(|&e| !loops.is_back_edge(&cfg, e))
+        {
             if let Some(to) = number(cfg.target(exit)) {
                 input.above.extend(latches.iter().map(|&from| (from, to)));
             }

@@ -51,7 +51,9 @@ impl Node {
 /// unequally often are not the same.
 pub(super) fn collapse(tokens: &[u32], counts: bool) -> Vec<Node> {
     let mut row = Row {
-        nodes: (0..tokens.len() as u32).map(|i| Node::One(vec![i])).collect(),
+        nodes: (0..tokens.len() as u32)
+            .map(|i| Node::One(vec![i]))
+            .collect(),
         tokens: tokens.to_vec(),
         names: BTreeMap::new(),
         fresh: tokens.iter().max().map_or(0, |m| m + 1),

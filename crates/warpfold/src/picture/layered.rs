@@ -142,7 +142,11 @@ impl<'a> Layered<'a> {
                     Some(size) if layer == labelled => size,
                     _ => (0.0, 0.0),
                 };
-                let kind = if back { Kind::Back(e) } else { Kind::Forward(e) };
+                let kind = if back {
+                    Kind::Back(e)
+                } else {
+                    Kind::Forward(e)
+                };
                 let item = l.add(layer, size, kind);
                 if let Some(&above) = chain.last() {
                     l.link(above, item);
@@ -231,10 +235,16 @@ impl<'a> Layered<'a> {
             let near = if down { &item.up } else { &item.down };
             match near.len() {
                 0 => item.place as f64,
-                n => near.iter().map(|&j| self.items[j].place as f64).sum::<f64>() / n as f64,
+                n => {
+                    near.iter()
+                        .map(|&j| self.items[j].place as f64)
+                        .sum::<f64>()
+                        / n as f64
+                }
             }
         };
-        let mut keyed: Vec<(f64, usize)> = self.layers[layer].iter().map(|i| (key(i), *i)).collect();
+        let mut keyed: Vec<(f64, usize)> =
+            self.layers[layer].iter().map(|i| (key(i), *i)).collect();
         keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
         self.layers[layer] = keyed.into_iter().map(|(_, i)| i).collect();
         self.number(layer);
@@ -272,7 +282,11 @@ impl<'a> Layered<'a> {
             let mut tree = vec![0usize; self.items.len() + 2];
             let mut seen = 0;
             for &item in layer {
-                let mut below: Vec<usize> = self.items[item].down.iter().map(|&j| self.items[j].place).collect();
+                let mut below: Vec<usize> = self.items[item]
+                    .down
+                    .iter()
+                    .map(|&j| self.items[j].place)
+                    .collect();
                 below.sort_unstable();
                 for &place in &below {
                     let mut i = place + 1;
@@ -299,7 +313,11 @@ impl<'a> Layered<'a> {
     /// Least distance of the middles of neighbours.
     fn distance(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.items[a], &self.items[b]);
-        let gap = if a.w > 0.0 && b.w > 0.0 { GAP } else { LINE_GAP };
+        let gap = if a.w > 0.0 && b.w > 0.0 {
+            GAP
+        } else {
+            LINE_GAP
+        };
         (a.w + b.w) / 2.0 + gap
     }
 
@@ -343,7 +361,10 @@ impl<'a> Layered<'a> {
         let i = &self.items[item];
         let mut sum = 0.0;
         let mut weight = 0.0;
-        let near = i.up.iter().filter(|_| up).chain(i.down.iter().filter(|_| down));
+        let near =
+            i.up.iter()
+                .filter(|_| up)
+                .chain(i.down.iter().filter(|_| down));
         for &j in near {
             let other = &self.items[j];
             // Long edges are to be straight.
@@ -415,7 +436,9 @@ impl<'a> Layered<'a> {
         let before = i.place.checked_sub(1).map(|p| row[p]);
         let after = row.get(i.place + 1).copied();
         (
-            before.map_or(f64::NEG_INFINITY, |b| self.items[b].x + self.distance(b, item)),
+            before.map_or(f64::NEG_INFINITY, |b| {
+                self.items[b].x + self.distance(b, item)
+            }),
             after.map_or(f64::INFINITY, |a| self.items[a].x - self.distance(item, a)),
         )
     }
@@ -503,8 +526,16 @@ impl<'a> Layered<'a> {
             let (from, to) = (&nodes[edge.from], &nodes[edge.to]);
             let start = (outs[e], from.y + from.h);
             let end = (ins[e], to.y);
-            let labelled = if edge.back.is_some() { chain.last() } else { chain.first() };
-            labels.push(labelled.filter(|_| edge.label.is_some()).map(|&i| bounds(i)));
+            let labelled = if edge.back.is_some() {
+                chain.last()
+            } else {
+                chain.first()
+            };
+            labels.push(
+                labelled
+                    .filter(|_| edge.label.is_some())
+                    .map(|&i| bounds(i)),
+            );
             if edge.back.is_some() {
                 let x = chain.last().map_or(start.0, |&i| self.items[i].x);
                 let (_, bottom) = spans[layer_of(edge.from)];
@@ -571,7 +602,11 @@ impl<'a> Layered<'a> {
                 for (e, edge) in edges.iter().enumerate() {
                     if end(edge) == n {
                         let chain = &self.chains[e];
-                        let near = if out != edge.back.is_some() { chain.first() } else { chain.last() };
+                        let near = if out != edge.back.is_some() {
+                            chain.first()
+                        } else {
+                            chain.last()
+                        };
                         let x = near.map_or(0.0, |&i| self.items[i].x);
                         here.push((x, e));
                     }
@@ -690,7 +725,9 @@ fn orthogonal(points: &[(f64, f64)]) -> Vec<Step> {
             steps.push(Step::Line(x, y));
             continue;
         }
-        let toward = |to: f64, from: f64| (to - from).signum() * if (to - from).abs() > 0.5 { r } else { 0.0 };
+        let toward = |to: f64, from: f64| {
+            (to - from).signum() * if (to - from).abs() > 0.5 { r } else { 0.0 }
+        };
         let a = (x + toward(px, x), y + toward(py, y));
         let b = (x + toward(nx, x), y + toward(ny, y));
         steps.push(Step::Line(a.0, a.1));
@@ -756,7 +793,12 @@ mod tests {
             above: vec![(3, 5)],
         };
         let l = layout(&input);
-        let boxes: Vec<Bounds> = l.nodes.iter().chain(l.labels.iter().flatten()).copied().collect();
+        let boxes: Vec<Bounds> = l
+            .nodes
+            .iter()
+            .chain(l.labels.iter().flatten())
+            .copied()
+            .collect();
         assert_eq!(boxes.len(), 11);
         for (i, a) in boxes.iter().enumerate() {
             for b in &boxes[..i] {
@@ -774,7 +816,14 @@ mod tests {
         // 1 and 2 lead to 4 and 3.
         let input = Input {
             nodes: vec![node(); 6],
-            edges: vec![edge(0, 1), edge(0, 2), edge(1, 4), edge(2, 3), edge(3, 5), edge(4, 5)],
+            edges: vec![
+                edge(0, 1),
+                edge(0, 2),
+                edge(1, 4),
+                edge(2, 3),
+                edge(3, 5),
+                edge(4, 5),
+            ],
             above: Vec::new(),
         };
         let mut l = Layered::new(&input);

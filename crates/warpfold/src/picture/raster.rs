@@ -1,4 +1,5 @@
-//! A timeline as text: a row a lane, a character an issue.
+//! A timeline as text: a row a lane, a character an issue; neighbouring lanes that
+//! did the same share a row.
 //!
 //! A letter is a lane that takes part, in the block that the legend names; the
 //! four ways to be lost have signs. Where a stretch stands for several, a lane
@@ -59,19 +60,20 @@ fn strip_text(out: &mut String, strip: &Strip) {
     for height in (0..=high.unwrap_or(0)).rev() {
         let row = repeat_row(strip, height);
         if !row.is_empty() {
-            let _ = writeln!(out, "         {row}");
+            let _ = writeln!(out, "           {row}");
         }
     }
-    for lane in 0..LANES {
-        let cells = strip.slabs.iter().flat_map(|slab| {
-            let c = match slab.share_on(lane) > 0.0 {
-                true => letter(slab.block),
-                false => sign(slab.lost(lane)),
-            };
-            std::iter::repeat_n(c, slab.issues as usize)
-        });
-        let cells: String = cells.collect();
-        let _ = writeln!(out, "lane {lane:>2}  {}", cells.trim_end());
+    let rows: Vec<String> = (0..LANES).map(|lane| lane_row(strip, lane)).collect();
+    let mut lane = 0;
+    // Neighbours that did the same share a row.
+    for same in rows.chunk_by(|a, b| a == b) {
+        let last = lane + same.len() - 1;
+        let name = match same.len() {
+            1 => format!("{lane:>2}"),
+            _ => format!("{lane:>2}-{last}"),
+        };
+        let _ = writeln!(out, "lane {name:<5} {}", same[0]);
+        lane = last + 1;
     }
     let depth = |slab: &Slab| {
         let digit = char::from_digit(slab.depth.min(35), 36).unwrap_or('+');
@@ -79,7 +81,18 @@ fn strip_text(out: &mut String, strip: &Strip) {
     };
     let depths: String = strip.slabs.iter().flat_map(depth).collect();
     let cut = if strip.cut { "…" } else { "" };
-    let _ = writeln!(out, "stack    {depths}{cut}");
+    let _ = writeln!(out, "stack      {depths}{cut}");
+}
+
+fn lane_row(strip: &Strip, lane: usize) -> String {
+    let cells = strip.slabs.iter().flat_map(|slab| {
+        let c = match slab.share_on(lane) > 0.0 {
+            true => letter(slab.block),
+            false => sign(slab.lost(lane)),
+        };
+        std::iter::repeat_n(c, slab.issues as usize)
+    });
+    cells.collect()
 }
 
 /// The stretches of a height: `<` and `>` at their ends, how often between.

@@ -179,7 +179,10 @@ impl Timeline {
         let rest = kinds.split_off(kinds.len().min(KINDS));
         kinds.sort_by_key(|(_, warps)| warps[0]);
         let per_block = subject.block_threads.div_ceil(LANES as u64).max(1);
-        let drawn: Vec<&[u32]> = kinds.iter().flat_map(|(did, _)| did.iter().copied()).collect();
+        let drawn: Vec<&[u32]> = kinds
+            .iter()
+            .flat_map(|(did, _)| did.iter().copied())
+            .collect();
         let how = tokens.detail(&drawn);
         let names: Vec<&'static str> = subject.versions.iter().map(|v| v.name).collect();
         let kinds = kinds.iter().map(|(did, warps)| Kind {
@@ -305,7 +308,9 @@ impl Tokens {
 
     fn nodes(&self, passes: &[u32], detail: Detail) -> Vec<Node> {
         match detail {
-            Detail::All => (0..passes.len() as u32).map(|i| Node::One(vec![i])).collect(),
+            Detail::All => (0..passes.len() as u32)
+                .map(|i| Node::One(vec![i]))
+                .collect(),
             Detail::Exact => collapse(passes, true),
             Detail::Alike => {
                 let alike: Vec<u32> = passes.iter().map(|&t| self.alike[t as usize]).collect();
@@ -324,7 +329,9 @@ impl Tokens {
             })
         };
         let all = [Detail::All, Detail::Exact];
-        all.into_iter().find(|&d| narrow(d)).unwrap_or(Detail::Alike)
+        all.into_iter()
+            .find(|&d| narrow(d))
+            .unwrap_or(Detail::Alike)
     }
 
     fn strip(&self, version: &'static str, passes: &[u32], detail: Detail) -> Strip {
@@ -450,4 +457,96 @@ fn alive(timeline: &exec::Timeline) -> Alive {
             })
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::launch::Overrides;
+    use crate::{Options, RunOptions, Source, Syntax};
+
+    /// A kernel of the repository, run as written.
+    fn totals(name: &str) -> ([u64; 5], [u64; 5]) {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let kernel = Source::parse(&text, name, Syntax::Clif)
+            .and_then(|s| s.kernel(&Overrides::default(), &Options::default()))
+            .unwrap();
+        let launch = kernel.launch(&folder).unwrap();
+        let run = RunOptions {
+            timeline: true,
+            ..RunOptions::default()
+        };
+        let func = kernel.lowered.func();
+        let outcome = kernel.lowered.execute(func, &launch, &run).unwrap();
+        let shape = (launch.grid, launch.block);
+        let subject = Subject::of_execution(&kernel.lowered, func, &outcome, shape);
+        let mut tokens = Tokens::default();
+        let mut blocks = Blocks::default();
+        let warps = tokens.warps(&subject.versions[0], &mut blocks, subject.block_threads);
+        let mut seen = [0; 5];
+        for token in warps.unwrap().values().flatten() {
+            for issue in &tokens.list[*token as usize].issues {
+                for lane in 0..LANES {
+                    seen[state(issue, lane) as usize] += 1;
+                }
+            }
+        }
+        let c = &outcome.counters;
+        let counted = [
+            c.thread_inst_executed_pred_on,
+            c.lost.predicated,
+            c.lost.diverged,
+            c.lost.exited,
+            c.lost.partial,
+        ];
+        (seen, counted)
+    }
+
+    #[test]
+    fn lanes_are_what_the_counters_say() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/kernels");
+        let mut ways = [0; 5];
+        for file in std::fs::read_dir(folder).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            if !name.ends_with(".clif") {
+                continue;
+            }
+            let (seen, counted) = totals(&name);
+            assert_eq!(seen, counted, "{name}");
+            for (sum, n) in ways.iter_mut().zip(seen) {
+                *sum += n;
+            }
+        }
+        assert!(ways.iter().all(|&n| n > 0), "every way occurs: {ways:?}");
+    }
+
+    #[test]
+    fn wide_strips_collapse_first_what_is_equal() {
+        let mut tokens = Tokens::default();
+        let mut pass = |block, mask: u32, n| {
+            tokens.number(Token {
+                block,
+                depth: 1,
+                issues: vec![[mask, mask, u32::MAX, u32::MAX]; n],
+            })
+        };
+        let (all, half, few) = (pass(0, u32::MAX, 100), pass(1, 0xFFFF, 50), pass(1, 1, 50));
+        let short = [all, half, few];
+        assert_eq!(tokens.detail(&[&short]), Detail::All);
+        let equal = [&[all], &[half; 9][..]].concat();
+        assert_eq!(tokens.detail(&[&short, &equal]), Detail::Exact);
+        let alike = [all, half, few, half, few, few, half, half];
+        assert_eq!(tokens.detail(&[&short, &alike]), Detail::Alike);
+        let strip = tokens.strip("before", &alike, Detail::Alike);
+        assert_eq!((strip.columns, strip.issues), (150, 450));
+        assert_eq!(strip.repeats[0].text(), "×7");
+        let blend = &strip.slabs[1];
+        assert_eq!(
+            (blend.lanes[0], blend.lanes[1]),
+            ([7, 0, 0, 0, 0], [4, 0, 3, 0, 0])
+        );
+        assert_eq!(blend.lost(1), Some(Lane::Diverged));
+        assert_eq!(blend.lost(0), None);
+    }
 }

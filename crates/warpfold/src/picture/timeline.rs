@@ -54,7 +54,9 @@ impl Timeline {
         }
         if let Some(text) = self.not_shown() {
             let y = drawing.y + 12.0;
-            drawing.scene.label(Label::sans(16.0, y, 11.0, text).colored(DIM));
+            drawing
+                .scene
+                .label(Label::sans(16.0, y, 11.0, text).colored(DIM));
             drawing.y += 24.0;
         }
         drawing.legend();
@@ -117,7 +119,11 @@ impl Drawing<'_> {
         for (i, line) in lines.into_iter().enumerate() {
             let y = top + 42.0 + 14.0 * i as f64;
             let label = Label::mono(LEFT - 26.0, y, SMALL, line).anchored(Anchor::End);
-            self.scene.label(if i == 0 { label.bold() } else { label.colored(DIM) });
+            self.scene.label(if i == 0 {
+                label.bold()
+            } else {
+                label.colored(DIM)
+            });
         }
         if strip.cut {
             let text = "… the rest is not drawn";
@@ -133,11 +139,12 @@ impl Drawing<'_> {
     /// Lanes: one area for each colour.
     fn lanes(&mut self, strip: &Strip, top: f64) {
         let mut areas: Vec<(super::scene::Color, u32, Vec<Step>)> = Vec::new();
-        let mut add = |color, thousandths: u32, steps: [Step; 5]| {
-            match areas.iter_mut().find(|a| (a.0, a.1) == (color, thousandths)) {
-                Some(area) => area.2.extend(steps),
-                None => areas.push((color, thousandths, steps.to_vec())),
-            }
+        let mut add = |color, thousandths: u32, steps: [Step; 5]| match areas
+            .iter_mut()
+            .find(|a| (a.0, a.1) == (color, thousandths))
+        {
+            Some(area) => area.2.extend(steps),
+            None => areas.push((color, thousandths, steps.to_vec())),
         };
         let mut at = 0;
         for slab in &strip.slabs {
@@ -274,7 +281,8 @@ impl Drawing<'_> {
         }
         steps.extend([Step::Line(self.x(at), bottom), Step::Close]);
         self.scene.area(steps, FAINT, 1.0);
-        self.scene.line((LEFT, bottom), (self.x(at), bottom), DIM, 0.8);
+        self.scene
+            .line((LEFT, bottom), (self.x(at), bottom), DIM, 0.8);
         let text = format!("stack depth {}", strip.depth);
         let label = Label::mono(LEFT - 7.0, top + 13.0, 9.0, text).anchored(Anchor::End);
         self.scene.label(label.colored(DIM));
@@ -318,7 +326,8 @@ impl Drawing<'_> {
         self.swatches("lane lost", &lost);
         let text = "Lane 0 is the top row. A bracket ×n is a stretch that runs n times and is drawn once; where lanes differ between its runs, colour is as deep as a lane is on often.";
         let y = self.y;
-        self.scene.label(Label::sans(16.0, y, SMALL, text).colored(DIM));
+        self.scene
+            .label(Label::sans(16.0, y, SMALL, text).colored(DIM));
         self.y += 16.0;
     }
 
@@ -368,7 +377,12 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        for (all, most, step) in [(10, 18.0, 1), (30, 18.0, 2), (280, 18.0, 20), (1000, 18.0, 100)] {
+        for (all, most, step) in [
+            (10, 18.0, 1),
+            (30, 18.0, 2),
+            (280, 18.0, 20),
+            (1000, 18.0, 100),
+        ] {
             assert_eq!(tick(all, most), step);
         }
     }

@@ -63,10 +63,13 @@ pub(super) fn text(runs: &[RunDoc], paint: Paint) -> String {
         .iter()
         .fold(Table::new().words("timing"), |t, (v, _)| t.numbers(v));
     for (name, _) in &first.figures.0 {
-        let figures: Vec<Option<Figure>> =
-            timed.iter().map(|(_, t)| t.figures.get(name)).collect();
+        let figures: Vec<Option<Figure>> = timed.iter().map(|(_, t)| t.figures.get(name)).collect();
         let cells = figures.iter().map(|f| Cell::maybe(*f));
-        table.row(std::iter::once(Cell::plain(name)).chain(cells).collect::<Vec<_>>());
+        table.row(
+            std::iter::once(Cell::plain(name))
+                .chain(cells)
+                .collect::<Vec<_>>(),
+        );
     }
     out.push_str(&table.render(paint, 0));
     let mut assumed: Vec<&str> = Vec::new();
