@@ -252,6 +252,9 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
     };
     let hint = match e {
         ExecError::StepLimit { .. } => "; `--step-limit` sets another",
+        ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => {
+            "; fewer or smaller blocks have fewer"
+        }
         _ => "",
     };
     let message = one_line(&format!("%{}: {e}{hint}", func.name));

@@ -50,7 +50,12 @@ fn machines_and_limits_are_the_codes() {
     let page = page();
     for row in MACHINES {
         let timed = TimingModel::new(&row.machine(), LoadLevel::Dram).is_ok();
-        assert_eq!(timed, page.contains(&format!("`{}`", row.name)), "{}", row.name);
+        assert_eq!(
+            timed,
+            page.contains(&format!("`{}`", row.name)),
+            "{}",
+            row.name
+        );
     }
     assert_eq!(MAX_STEPS, 33_554_432);
     assert!(page.contains("33,554,432"));

@@ -831,4 +831,71 @@ mod tests {
         l.order();
         assert_eq!(l.crossings(), 0);
     }
+
+    /// Graphs of up to 30 nodes, any edges forward and back, labels of any size.
+    #[test]
+    fn no_boxes_overlap_in_any_graph() {
+        let mut state = 1u64;
+        let mut draw = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % n
+        };
+        for round in 0..200 {
+            let n = 1 + draw(30) as usize;
+            let mut input = Input::default();
+            for _ in 0..n {
+                input
+                    .nodes
+                    .push((30.0 + draw(90) as f64, 20.0 + draw(50) as f64));
+            }
+            for _ in 0..draw(2 * n as u64 + 1) {
+                let (from, to) = (draw(n as u64) as usize, draw(n as u64) as usize);
+                let members = || (to..=from).collect();
+                let size = (10.0 + draw(80) as f64, 12.0);
+                input.edges.push(EdgeIn {
+                    back: (to <= from).then(members),
+                    label: (draw(2) == 0).then_some(size),
+                    ..edge(from, to)
+                });
+            }
+            // Also such as cannot be.
+            input
+                .above
+                .push((draw(n as u64) as usize, draw(n as u64) as usize));
+            let l = layout(&input);
+            let labels = l.labels.iter().flatten();
+            let boxes: Vec<Bounds> = l.nodes.iter().chain(labels).copied().collect();
+            let page = Bounds {
+                x: -0.01,
+                y: 0.0,
+                w: l.width + 0.02,
+                h: l.height,
+            };
+            for (i, a) in boxes.iter().enumerate() {
+                assert!(a.within(&page), "{round}: {a:?} {page:?}");
+                // Distances are kept but for rounding.
+                let inner = Bounds {
+                    x: a.x + 0.01,
+                    w: a.w - 0.02,
+                    ..*a
+                };
+                for b in &boxes[..i] {
+                    assert!(!inner.overlaps(b), "{round}: {a:?} {b:?}");
+                }
+            }
+            for (edge, route) in input.edges.iter().zip(&l.routes) {
+                let (from, to) = (&l.nodes[edge.from], &l.nodes[edge.to]);
+                let Step::Move(x, y) = route[0] else {
+                    panic!("{route:?}")
+                };
+                assert!(x >= from.x && x <= from.x + from.w && y == from.y + from.h);
+                let Some(Step::Line(x, y) | Step::Curve([.., x, y])) = route.last() else {
+                    panic!("{route:?}")
+                };
+                assert!(*x >= to.x && *x <= to.x + to.w && *y == to.y);
+            }
+        }
+    }
 }
