@@ -175,30 +175,49 @@ fn block_parameters_wait_for_their_arguments() {
     assert_eq!(split.state(WarpState::Memory), 100 - 13);
 }
 
-/// Two parameters that change places keep their times apart.
+/// All parameters of a block are moved at once: what comes into the first one
+/// does not pass on to the second.
 #[test]
 fn moves_of_an_edge_are_parallel() {
-    let mut b = FunctionBuilder::new("swap");
+    let mut b = FunctionBuilder::new("shift");
     let x = b.param(I32, true);
+    let yes = b.param(PRED, true);
+    let no = b.param(PRED, true);
     b.returns(&[I32]);
-    let [first, second] = [b.block(), b.block()];
-    let p = b.block_param(first, I32);
-    let q = b.block_param(first, I32);
-    let r = b.block_param(second, I32);
-    let s = b.block_param(second, I32);
+    let [round, end] = [b.block(), b.block()];
+    let first = b.block_param(round, I32);
+    let second = b.block_param(round, I32);
+    let again = b.block_param(round, PRED);
     let slow = b.ins(Opcode::Imul, I32, &[x, x]);
-    b.jump(first, &[slow, x]);
-    b.switch_to(first);
-    b.jump(second, &[q, p]);
-    b.switch_to(second);
-    // Of the fast one, though it passed where the slow one had been.
-    let t = b.ins(Opcode::Iadd, I32, &[r, r]);
-    let _ = s;
+    b.jump(round, &[x, x, yes]);
+    b.switch_to(round);
+    let back = warpfold_ir::BlockCall::new(round, &[slow, first, no]);
+    b.br(again, back, end);
+    b.switch_to(end);
+    let t = b.ins(Opcode::Iadd, I32, &[second, second]);
     b.ret(&[t]);
     let mut m = model(1);
     m.latency[CostClass::Mul.index()] = 50;
+    let args = vec![lanes(32), pred(32, |_| true), pred(32, |_| false)];
+    let t = timed(&b.finish(), 32, args, m);
+    assert_eq!(t.cycles, 6, "mul, jump, br, br, add, ret");
+}
+
+#[test]
+fn branches_wait_for_their_condition() {
+    let mut b = FunctionBuilder::new("branch");
+    let x = b.param(I32, true);
+    let [arm, join] = [b.block(), b.block()];
+    let q = b.icmp(warpfold_ir::IntCC::Slt, x, x);
+    b.br(q, arm, join);
+    b.switch_to(arm);
+    b.jump(join, &[]);
+    b.switch_to(join);
+    b.ret(&[]);
+    let mut m = model(4);
+    m.latency[CostClass::Pred.index()] = 30;
     let t = timed(&b.finish(), 32, vec![lanes(32)], m);
-    assert_eq!(t.cycles, 5, "mul, jump, jump, add, ret");
+    assert_eq!(t.cycles, 30 + 4 + 4);
 }
 
 #[test]
@@ -311,6 +330,33 @@ fn barriers_wait_for_the_last_warp() {
     assert_eq!(t.cycles, 57);
     assert_eq!(t.state(WarpState::Barrier), (53 - 9) + (53 - 50));
     assert_eq!(t.no_warp, 57 - 4, "the scheduler of warp 2");
+}
+
+/// The last warp to be missing at a barrier ends instead of coming.
+#[test]
+fn the_end_of_a_warp_completes_a_barrier() {
+    let mut b = FunctionBuilder::new("gone");
+    let away = b.param(PRED, true);
+    let x = b.param(I32, true);
+    b.returns(&[I32]);
+    let [long, wait] = [b.block(), b.block()];
+    b.br(away, long, wait);
+    b.switch_to(long);
+    let y = fill(&mut b, Opcode::Iadd, 10, x);
+    b.ret(&[y]);
+    b.switch_to(wait);
+    plain(&mut b, Opcode::Barrier);
+    b.ret(&[x]);
+    let m = TimingModel {
+        schedulers: 2,
+        ..model(4)
+    };
+    let args = vec![pred(64, |t| t < 32), lanes(64)];
+    let t = timed(&b.finish(), 64, args, m);
+    // Warp 0: branch 0, ten operations 4 to 40, return 44, ends at 48. Warp 1:
+    // branch 0, barrier 4, return 48.
+    assert_eq!(t.cycles, 52);
+    assert_eq!(t.state(WarpState::Barrier), 48 - 5);
 }
 
 #[test]

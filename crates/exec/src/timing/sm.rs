@@ -479,8 +479,9 @@ impl Resident {
         self.end -= cut.unwrap_or(0).min(self.end - self.issue);
     }
 
-    /// The parameters of a block are ready when their arguments are. All are
-    /// read before any is written.
+    /// The parameters of a block are ready when their arguments are, and not
+    /// before what was on its way to them: other lanes may have it. All are read
+    /// before any is written.
     fn take(&mut self, code: &Code, edge: u32, moved: &mut Vec<Ready>) {
         let range = &code.edges[edge as usize];
         let moves = &code.moves[range.start as usize..range.end as usize];

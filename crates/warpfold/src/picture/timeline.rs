@@ -376,6 +376,54 @@ mod tests {
     use super::*;
 
     #[test]
+    fn counts_of_narrow_stretches_stand_apart() {
+        use super::super::strips::Repeat;
+        let repeat = |from| Repeat {
+            from,
+            to: from + 2,
+            height: 0,
+            times: 1000..=1000,
+        };
+        let strip = Strip {
+            version: "before",
+            slabs: vec![Slab {
+                block: 0,
+                begins: true,
+                issues: 400,
+                lanes: [[1, 0, 0, 0, 0]; LANES],
+                depth: 1,
+            }],
+            repeats: (0..20)
+                .map(|i| repeat(2 * i))
+                .chain([repeat(398)])
+                .collect(),
+            columns: 400,
+            cut: false,
+            issues: 20_000,
+            on: 640_000,
+            depth: 1,
+        };
+        let timeline = Timeline {
+            title: "%k".to_owned(),
+            kinds: vec![Kind {
+                first: (0, 0),
+                warps: 1,
+                strips: vec![strip],
+            }],
+            hidden: 0,
+            blocks: vec!["block0".to_owned()],
+        };
+        let scene = timeline.scene();
+        let boxes: Vec<Bounds> = scene.labels().map(Label::bounds).collect();
+        let counts = scene.labels().filter(|l| l.text == "×1000").count();
+        assert_eq!(counts, 21);
+        for (i, a) in boxes.iter().enumerate() {
+            assert!(boxes[..i].iter().all(|b| !a.overlaps(b)), "{a:?}");
+            assert!(a.x >= 0.0 && a.x + a.w <= scene.width, "{a:?}");
+        }
+    }
+
+    #[test]
     fn ticks_are_round() {
         for (all, most, step) in [
             (10, 18.0, 1),
