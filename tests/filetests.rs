@@ -301,6 +301,7 @@ fn run_lines_that_are_wrong_fail() {
             "; trap: %divide(7, 0)",
             "expected `trap: %NAME(ARGS) == CODE`",
         ),
+        ("; run: %nope(7, 2) == 3", "the file has no function %nope"),
         ("; run: %divide(7) == 3", "`run: %divide(7) == 3`: "),
         ("; run: %divide(7, 2)", "`run: %divide(7, 2)`: "),
         ("; run", "`run`: unable to parse the run command"),
@@ -364,6 +365,7 @@ block0(v0: i32x4):
         passed: 1,
         failed: 0,
         skipped: 2,
+        contradicted: 0,
     };
     assert_eq!(report.tally.total, want);
     let (reason, n) = report.tally.skipped.first_key_value().unwrap();
@@ -378,6 +380,71 @@ block0(v0: i32x4):
     let broken = vector.replace("iadd", "nonsense");
     let report = divided(&broken);
     assert_eq!(report.tally.total.failed, 2);
+}
+
+/// Whichever function of the file a line names, it is about the one it stands
+/// after, as in Cranelift; and of a name that cannot be written any will do.
+#[test]
+fn lines_go_by_where_they_stand() {
+    let text = "\
+test run
+function %one() -> i32 {
+block0:
+    v0 = iconst.i32 1
+    return v0
+}
+function %two() -> i32 {
+block0:
+    v0 = iconst.i32 2
+    return v0
+}
+; run: %one() == 2
+function u0:3() -> i32 {
+block0:
+    v0 = iconst.i32 3
+    return v0
+}
+; run: %three() == 3
+";
+    let report = Runner::new(Registry::builtin()).report_text("x.clif".as_ref(), text);
+    assert_eq!(report.failures, []);
+    assert_eq!(report.tally.total.passed, 2);
+}
+
+/// They are run all the same, and must give what is documented.
+#[test]
+fn lines_that_the_documentation_contradicts_are_told_apart() {
+    let line = "; run: %f(0x1.fffffep127) == 170141183460469231731687303715884105727\n";
+    let of = |op: &str| {
+        let text = format!(
+            "test run\nfunction %f(f32) -> i128 {{\nblock0(v0: f32):\n    v1 = {op}.i128 v0\n    return v1\n}}\n{line}"
+        );
+        Runner::new(Registry::builtin()).report_text("x.clif".as_ref(), &text)
+    };
+    for (op, want) in [
+        (
+            "fcvt_to_uint",
+            "defined is -20282409603651670423947251286016: the number, 2^128 - 2^104, fits",
+        ),
+        (
+            "fcvt_to_sint",
+            "defined is the trap int_ovf: the number, 2^128 - 2^104, does not fit",
+        ),
+    ] {
+        let report = of(op);
+        assert_eq!(report.failures, [], "{op}");
+        let want =
+            format!("%f(0x1.fffffep127): asks for 170141183460469231731687303715884105727, {want}");
+        assert_eq!(report.contradicted, [(7, want)]);
+        let total = report.tally.total;
+        assert_eq!((total.passed, total.skipped, total.contradicted), (0, 0, 1));
+        assert_eq!(report.tally.variants, []);
+    }
+    // Not by what the documentation says: a failure.
+    let broken = "fcvt_to_sint_sat.i128 v0\n    v2 = fcvt_to_uint";
+    let report = of(broken);
+    assert_eq!(report.tally.total.failed, 1, "{report:?}");
+    assert_eq!(of("fcvt_to_sint_sat").tally.total.passed, 1);
 }
 
 #[test]

@@ -186,6 +186,65 @@ fn a_file_without_branches_says_so() {
     }
 }
 
+/// The branches of a callee that stays are not the kernel's.
+#[test]
+fn branches_of_callees_are_not_the_kernels() {
+    let text = "function %main(i32) -> i32 {
+    fn0 = %down(i32) -> i32
+block0(v0: i32):
+    v1 = call fn0(v0)
+    return v1
+}
+function %down(i32) -> i32 {
+    fn0 = %down(i32) -> i32
+block0(v0: i32):
+    brif v0, block1, block2
+block1:
+    v1 = iconst.i32 1
+    v2 = isub v0, v1
+    v3 = call fn0(v2)
+    return v3
+block2:
+    return v0
+}
+";
+    let out = warpfold_on(&["explain", "-"], text.as_bytes()).ok();
+    let want = "no conditional branch of its own; the one of a function that it calls stays.";
+    assert!(out.contains(want), "{out}");
+    let out = warpfold_on(&["explain", "--format", "json", "-"], text.as_bytes()).ok();
+    let doc: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(doc["branches_called"], 1);
+}
+
+#[test]
+fn opt_as_json_has_the_code_and_how_it_came_about() {
+    let text = warpfold(&["opt", "--profile", CLAMP]).ok();
+    let doc = json(&["opt", "--profile", "--format", "json", CLAMP]);
+    assert_eq!(doc["version"], 1);
+    assert_eq!(doc["command"], "opt");
+    assert_eq!(doc["code"], text);
+    let explained = json(&["explain", "--profile", "--format", "json", CLAMP]);
+    for part in ["branches", "cost", "settings", "machine"] {
+        assert!(!doc[part].is_null(), "{part}");
+        assert_eq!(doc[part], explained[part], "{part}");
+    }
+    let stages = doc["stages"].as_array().unwrap();
+    let column = |key: &str| stages.iter().map(|s| s[key].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        column("name"),
+        ["written", "before", "canonical", "converted"]
+    );
+    assert_eq!(column("branches"), [2, 2, 2, 0]);
+    assert_eq!(stages[0]["passes"], Value::Array(Vec::new()));
+    assert_eq!(stages[2]["passes"][0], "hoist");
+    assert_eq!(stages[3]["passes"][0], "ifconv");
+    let blocks = text.matches("\nblock").count();
+    assert_eq!(stages[3]["blocks"], blocks);
+    let raw = json(&["opt", "--no-cleanup", "--format", "json", CLAMP]);
+    assert_eq!(raw["stages"][3]["passes"].as_array().unwrap().len(), 1);
+    assert!(raw["stages"][3]["instructions"].as_u64() >= stages[3]["instructions"].as_u64());
+}
+
 #[test]
 fn opt_prints_ir_that_every_command_reads() {
     let path = scratch("clamp.wf");

@@ -365,6 +365,10 @@ const FAILURES: &[(&str, &str)] = &[
         "TimingLimit",
         "The warps that are resident at once in the timing model have more steps than it keeps.",
     ),
+    (
+        "Check",
+        "A [check](checks.md) that was asked for found something wrong.",
+    ),
 ];
 
 /// All tables.
@@ -631,6 +635,20 @@ mod tests {
             },
             ExecError::RecordLimit { limit },
             ExecError::TimingLimit { limit },
+            ExecError::Check(Box::new(crate::CheckError::Claim {
+                at: crate::Where {
+                    site: crate::Site::Term(block),
+                    origin: warpfold_ir::Origin::default(),
+                    function,
+                    grid_block,
+                    warp,
+                    lanes: 0,
+                },
+                value: None,
+                block,
+                claim: String::new(),
+                found: String::new(),
+            })),
         ];
         // A new one does not compile until it is named here.
         let names: Vec<&str> = all
@@ -642,6 +660,7 @@ mod tests {
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",
                 ExecError::TimingLimit { .. } => "TimingLimit",
+                ExecError::Check(_) => "Check",
             })
             .collect();
         assert_eq!(names, FAILURES.iter().map(|f| f.0).collect::<Vec<_>>());

@@ -16,6 +16,9 @@ impl Engine<'_> {
     pub(crate) fn terminate(&mut self, w: &mut Warp, b: Block) -> Result<(), ExecError> {
         let program = self.program;
         let mask = w.stack.top().map_or(0, |e| e.mask);
+        if let Some(checker) = &mut self.checker {
+            checker.terminate(program, w, b, mask)?;
+        }
         let code = program.blocks[b]
             .as_ref()
             .expect("the block that runs is laid out");

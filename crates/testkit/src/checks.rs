@@ -11,12 +11,16 @@
 //!   branch; after clean-up the difference is what clean-up lists as removed;
 //! - [`check_oracle`]: every version does what Cranelift's interpreter does.
 //!
+//! Beside these, [`claimed`] holds a kernel against the executor's own checks: what the
+//! uniformity analysis claims is what lanes hold.
+//!
 //! [`check`] does all of it for one machine and knob; [`generated`] does it for
 //! programs made from bytes; [`check_ir_text`] and [`check_clif_text`] feed the
 //! road text that nobody vouches for. Each returns what it
 //! saw, so that a test can assert that conversions really took place: a check
 //! that only ever sees branches proves nothing.
 
+pub mod claimed;
 pub mod generated;
 mod tally;
 mod text;
@@ -41,7 +45,7 @@ pub const STEP_LIMIT: u64 = 4_000_000;
 /// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`, `text`.
+    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`, `claims`, `text`.
     pub check: &'static str,
     /// Machine and knob, where they matter.
     pub under: String,

@@ -42,7 +42,7 @@ mod ops;
 mod shapes;
 mod writer;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, random_bytes};
 pub use coverage::{Coverage, SHAPES};
 
 use writer::{Blk, Ty, Val, Writer};

@@ -3,4 +3,5 @@
 pub mod checks;
 pub mod filetest;
 pub mod generate;
+pub mod graphs;
 pub mod oracle;

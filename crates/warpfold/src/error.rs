@@ -236,6 +236,7 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         ExecError::BarrierDivergence { function, .. }
         | ExecError::NoProgress { function, .. }
         | ExecError::StepLimit { function, .. } => function,
+        ExecError::Check(ref found) => found.at().function,
         ExecError::Launch(_) | ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => {
             kernel
         }
@@ -245,6 +246,7 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
     };
     let line = match e {
         ExecError::BarrierDivergence { origin, .. } => origin.line,
+        ExecError::Check(found) => found.at().origin.line,
         ExecError::NoProgress { block, .. } | ExecError::StepLimit { block, .. } => {
             block_line(func, *block)
         }

@@ -8,6 +8,7 @@ mod counters;
 mod explain;
 mod figure;
 pub mod model;
+mod stages;
 mod style;
 mod table;
 mod text;
@@ -17,6 +18,7 @@ mod uniformity;
 
 pub use build::{executed, explain, run};
 pub use model::{Document, VERSION};
+pub use stages::{code, opt};
 pub use style::{Paint, Tone};
 pub use table::{Cell, Table};
 pub use text::render as text;

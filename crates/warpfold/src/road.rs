@@ -103,11 +103,15 @@ impl Lowered {
         let file = "<clif>";
         let lowered = warpfold_clif::lower(func, &ReadOptions::default())
             .map_err(|errors| error::clif(file, errors))?;
-        let (mut func, branches) = from_clif(lowered);
-        for (i, param) in func.params.iter_mut().enumerate() {
+        let mut functions = from_clif(vec![lowered]);
+        let params = functions
+            .iter_mut()
+            .take(1)
+            .flat_map(|(f, _)| &mut f.params);
+        for (i, param) in params.enumerate() {
             param.varying |= varying.contains(&i);
         }
-        Self::new(file, vec![(func, branches)], 0, options, &BTreeMap::new())
+        Self::new(file, functions, 0, options, &BTreeMap::new())
     }
 
     /// Takes a function of the SIMT IR that calls nobody but itself. Branches
@@ -271,6 +275,7 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            fault: None,
         }
     }
 

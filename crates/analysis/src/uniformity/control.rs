@@ -33,11 +33,11 @@
 //! all its parameters and all that leaves it.
 
 use hashbrown::{HashMap, HashSet};
-use warpfold_ir::{Block, Function, InstData, MemFlags, Shape as Form, Value, ValueDef};
+use warpfold_ir::{Block, Function, InstData, Shape as Form, Value, ValueDef};
 
-use super::memory::LocalMemory;
+use super::memory::Memory;
 use super::scope::Scope;
-use super::{Convergence, Graph};
+use super::{Convergence, Fault, Graph};
 
 /// What one branch separates.
 #[derive(Clone, Debug)]
@@ -98,7 +98,6 @@ impl Split {
         func: &Function,
         graph: &Graph<'_>,
         convergence: Convergence,
-        memory: &LocalMemory,
         branch: Block,
         budget: &mut u64,
     ) -> Option<Self> {
@@ -126,7 +125,8 @@ impl Split {
         while let Some((b, side)) = work.pop() {
             let old = split.sides.get(&b).copied();
             let side = side.with(old);
-            if Some(b) == join || Some(side) == old {
+            let lost = graph.fault == Some(Fault::ExitLabels) && graph.leaves_loop(branch, b);
+            if Some(b) == join || Some(side) == old || lost {
                 continue;
             }
             if split.sides.insert(b, side).is_none() {
@@ -137,14 +137,16 @@ impl Split {
             work.extend(succs.iter().map(|&to| (to, side)));
         }
         split.region.sort_unstable_by_key(|&b| cfg.rpo_index(b));
-        split.find_rounds(graph, &targets, budget)?;
+        if graph.fault != Some(Fault::Temporal) {
+            split.find_rounds(graph, &targets, budget)?;
+        }
         if convergence == Convergence::Parked {
             let several = |b: &Block| split.sides[b] == Side::Several;
             let shared: Vec<Block> = split.region.iter().copied().filter(several).collect();
             split.meets.extend(shared);
             split.find_opaque(graph);
         }
-        split.find_varying(func, graph, memory);
+        split.find_varying(func, graph);
         Some(split)
     }
 
@@ -279,22 +281,18 @@ impl Split {
             .sort_unstable_by_key(|&b| graph.cfg.rpo_index(b));
     }
 
-    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>, memory: &LocalMemory) {
+    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>) {
         // Needed of what is executed again, and of what edges carry to a join.
         for &b in &self.region {
             for &p in &func.block(b).params {
-                let varies = match graph.copied(func, p) {
-                    Some(v) => self.varying.contains(&v),
-                    None => true,
-                };
-                if varies {
+                if graph.param_varies(func, p, |v| self.varying.contains(&v)) {
                     self.varying.insert(p);
                 }
             }
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
-                let varies = depends_on_more_than_operands(inst, memory)
-                    || inst.uses().any(|v| self.varying.contains(&v));
+                let varies =
+                    graph.differs_again(inst) || inst.uses().any(|v| self.varying.contains(&v));
                 if varies {
                     self.varying.extend(&inst.results);
                 }
@@ -330,18 +328,54 @@ fn walk(
 }
 
 /// Whether executing `inst` again on the same operands may give another result.
-pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &LocalMemory) -> bool {
+pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &Memory) -> bool {
     let effects = inst.op.effects();
     if inst.op.shape() == Form::Load {
-        let flags = inst.mem().map_or(MemFlags::NONE, |(flags, _)| flags);
-        return !flags.contains(MemFlags::READONLY)
-            || flags.contains(MemFlags::VOLATILE)
-            || memory.may_be_local(inst.args[0]);
+        return !memory.is_fixed(inst);
     }
     effects.convergent || effects.reads || effects.writes
 }
 
 impl Graph<'_> {
+    /// Whether executing `inst` again on the same operands may give another
+    /// result.
+    pub fn differs_again(&self, inst: &InstData) -> bool {
+        let overlooked = self.fault == Some(Fault::Convergent) && inst.op.effects().convergent;
+        !overlooked && depends_on_more_than_operands(inst, &self.memory)
+    }
+
+    /// Whether `b` is outside of the innermost loop that `from` is in.
+    fn leaves_loop(&self, from: Block, b: Block) -> bool {
+        let around = self.loops.loop_of(from);
+        around.is_some_and(|l| !self.loops.contains(l, b))
+    }
+
+    /// The arguments of the edges to `b` for parameter `k`, with the blocks
+    /// they come from.
+    pub fn args<'a>(
+        &'a self,
+        func: &'a Function,
+        b: Block,
+        k: u32,
+    ) -> impl Iterator<Item = (Block, Value)> + 'a {
+        self.cfg.preds(b).iter().map(move |e| {
+            let targets = func.term(e.from).targets();
+            (e.from, targets[e.index as usize].args[k as usize])
+        })
+    }
+
+    /// Whether a pass of the block of parameter `p` may give it another value,
+    /// where only values do that `varies`: it may unless every edge brings the
+    /// same number, and then if what an edge brings does.
+    pub fn param_varies(&self, func: &Function, p: Value, varies: impl Fn(Value) -> bool) -> bool {
+        let ValueDef::Param(b, k) = func.def(p) else {
+            return varies(p);
+        };
+        let mut args = self.args(func, b, k).map(|a| a.1).filter(|&a| a != p);
+        let alike = args.next().is_some_and(|a| self.numbers.same(a, p));
+        !alike || self.args(func, b, k).any(|(_, a)| a != p && varies(a))
+    }
+
     /// The value that the block parameter `p` merely copies: every edge
     /// carries it, or `p` itself.
     pub fn copied(&self, func: &Function, p: Value) -> Option<Value> {
@@ -352,8 +386,7 @@ impl Graph<'_> {
             return None;
         }
         let mut copied = None;
-        for &edge in self.cfg.preds(b) {
-            let arg = func.term(edge.from).targets()[edge.index as usize].args[k as usize];
+        for (_, arg) in self.args(func, b, k) {
             if arg == p || copied == Some(arg) {
                 continue;
             }

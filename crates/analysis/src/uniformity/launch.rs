@@ -102,6 +102,17 @@ impl LaunchShape {
         KnownBits::constant(0, !low_mask(32 - most.leading_zeros()))
     }
 
+    /// Whether every warp of a block has a lane `lane`.
+    pub(crate) fn has_lane(&self, lane: u32) -> bool {
+        let last = self.threads().map(|n| n % 32);
+        lane == 0 || last.is_some_and(|n| n == 0 || u64::from(lane) < n)
+    }
+
+    /// Whether every warp of a block has all its lanes.
+    pub(crate) fn fills_warps(&self) -> bool {
+        self.has_lane(31)
+    }
+
     /// Whether `nx` threads along x fill whole warps, so that `tid_x` goes up
     /// by one from lane to lane.
     fn x_follows_lanes(&self) -> bool {

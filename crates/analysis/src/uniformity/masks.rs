@@ -12,13 +12,13 @@
 //! (as long as `i` does not wrap around).
 
 use hashbrown::HashMap;
-use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
+use warpfold_ir::{Block, Effects, Function, IntCC, Opcode, Terminator, Type, Value};
 
 use super::domain::Shape;
 use super::launch::LaunchShape;
 use super::scope::Scope;
 use super::state::State;
-use super::transfer::{Env, transfer};
+use super::transfer::{Env, last_two_same, transfer};
 use super::{KnownBits, bits::low_mask};
 
 /// Operations that are looked through for one condition.
@@ -97,7 +97,9 @@ impl Masks<'_> {
         if let Some(fixed) = self.launch.per_lane(inst.op) {
             return Some(fixed.map(|x| KnownBits::constant(u64::from(x), low_mask(32))));
         }
-        let pure = inst.op.effects().is_pure() && !inst.args.is_empty();
+        // A lane that traps is not there to ask.
+        let effects = inst.op.effects();
+        let pure = Effects { traps: false, ..effects }.is_pure() && !inst.args.is_empty();
         if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
             return Some(lanes);
         }
@@ -112,6 +114,9 @@ impl Masks<'_> {
         let env = Env {
             launch: self.launch,
             local: false,
+            fixed: false,
+            same: last_two_same(inst, |x, y| x == y),
+            all_present: false,
         };
         for (lane, known) in lanes.iter_mut().enumerate() {
             let args: Vec<Shape> = operands

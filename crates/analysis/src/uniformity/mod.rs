@@ -42,10 +42,13 @@ mod check;
 mod compare;
 mod control;
 mod domain;
+mod faults;
 mod launch;
 mod linear;
 mod masks;
 mod memory;
+mod numbers;
+mod presence;
 mod reason;
 mod scope;
 mod solve;
@@ -58,15 +61,19 @@ mod tests;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use warpfold_ir::{Block, Function, Value};
 
-pub use annotate::annotate;
+pub use annotate::{annotate, claims};
 pub use bits::KnownBits;
 pub use domain::Shape;
+#[doc(hidden)]
+pub use faults::Fault;
 pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
 
 use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
 use masks::Masks;
+use memory::Memory;
+use numbers::Numbers;
 use reason::Subject as Of;
 use state::State;
 
@@ -98,6 +105,9 @@ pub struct UniformityOptions {
     /// its parameters vary, any of its lanes may be away, and addresses may be
     /// those of a caller's stack slots.
     pub called: bool,
+    /// A mistake to make, for tests of what catches it.
+    #[doc(hidden)]
+    pub fault: Option<Fault>,
 }
 
 /// The graph's analyses that this one needs.
@@ -106,6 +116,10 @@ pub(crate) struct Graph<'a> {
     pub joins: &'a Joins,
     pub dominators: DomTree,
     pub loops: Loops,
+    pub memory: Memory,
+    pub numbers: Numbers,
+    /// Planted.
+    pub fault: Option<Fault>,
 }
 
 /// The result of the analysis for one function.
@@ -138,11 +152,15 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        let memory = Memory::new(func, options.called);
         let graph = Graph {
             cfg,
             joins,
             dominators: DomTree::dominators(cfg),
             loops: Loops::new(cfg),
+            numbers: Numbers::new(func, cfg, &memory),
+            memory,
+            fault: options.fault,
         };
         let state = solve::solve(func, &graph, options);
         let mut result = Self {

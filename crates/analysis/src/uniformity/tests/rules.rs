@@ -5,7 +5,7 @@
 use warpfold_ir::eval::eval;
 use warpfold_ir::{FloatCC, Imm, InstData, IntCC, Type};
 
-use super::super::transfer::{Env, transfer};
+use super::super::transfer::{Env, last_two_same, transfer};
 use super::*;
 
 struct Rng(u64);
@@ -172,6 +172,9 @@ fn case(rng: &mut Rng, op: Opcode, launch: &LaunchShape) -> Option<Shape> {
     let env = Env {
         launch,
         local: false,
+        fixed: false,
+        same: last_two_same(&inst, |x, y| x == y),
+        all_present: false,
     };
     let result = transfer(&inst, &types, &shapes, env)?;
     let mut firsts: Vec<u128> = Vec::new();
