@@ -11,7 +11,7 @@ mod kernels;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use kernels::{branchy, chain, divsweep, guarded, warp};
+use kernels::{branchy, chain, checked, divsweep, guarded, warp};
 use warpfold::exec::timing::{LoadLevel, Timing, TimingModel};
 use warpfold::exec::{self, Arg, ExecOptions, Launch, Outcome};
 use warpfold::ir::{self, CostClass, CounterClass, Function};
@@ -614,7 +614,7 @@ fn c83_every_issue_has_one_mask() {
     let mut args = vec![Arg::Varying((0..64).collect()); 3];
     args[0] = Arg::Varying((0..64).map(|t| t % 8).collect());
     let launch = Launch::linear(1, 64).with_args(args);
-    let outcome = exec::run(&func, &launch, &options).unwrap();
+    let outcome = checked(&func, &launch, &options);
     let timeline = outcome.timeline.unwrap();
     let c = &outcome.counters;
     // A slot for each issue, and in each one a mask that is not empty.

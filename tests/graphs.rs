@@ -44,11 +44,11 @@ fn no_claim_is_false() {
 }
 
 /// Nobody made these kernels for a certain mistake, and each is found all the
-/// same.
+/// same; the rarest by one kernel in some hundreds.
 #[test]
 fn every_planted_mistake_is_found() {
     for fault in Fault::ALL {
-        let found = (0..KERNELS).find_map(|n| {
+        let found = (0..4 * KERNELS).find_map(|n| {
             let kernel = generate(&random_bytes(n, LENGTHS));
             Some((n, check_graph(&kernel, Some(fault)).err()?))
         });

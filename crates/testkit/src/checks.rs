@@ -22,6 +22,7 @@
 
 pub mod claimed;
 pub mod generated;
+pub mod regret;
 mod tally;
 mod text;
 
@@ -32,7 +33,7 @@ use warpfold::exec::{BranchCounters, Launch};
 use warpfold::launch::Overrides;
 use warpfold::machine::{Cost, Machine};
 use warpfold::opt::report::Force;
-use warpfold::{Canonical, Options, Outcome, RunOptions, Settings, Source, Syntax};
+use warpfold::{Canonical, Options, Outcome, RunChecks, RunOptions, Settings, Source, Syntax};
 
 use crate::oracle::{self, Expected, OracleError};
 
@@ -157,6 +158,7 @@ impl Subject {
 fn run_options() -> RunOptions {
     RunOptions {
         step_limit: STEP_LIMIT,
+        checks: RunChecks::ALL,
         ..RunOptions::default()
     }
 }

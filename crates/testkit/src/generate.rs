@@ -40,6 +40,7 @@ mod cross;
 mod loops;
 mod ops;
 mod shapes;
+mod tangled;
 mod writer;
 
 pub use bytes::{Bytes, random_bytes};

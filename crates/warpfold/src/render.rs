@@ -22,7 +22,7 @@ pub use stages::{code, opt};
 pub use style::{Paint, Tone};
 pub use table::{Cell, Table};
 pub use text::render as text;
-pub use uniformity::{annotated, json_uniformity};
+pub use uniformity::{Question, annotated, json_uniformity, json_why, why};
 use warpfold_machine::Machine;
 
 /// `doc` as JSON, indented, with a line end.

@@ -58,7 +58,11 @@ impl Notes<'_> {
                         [v] => vec![self.value(v)],
                         ref all => all.iter().map(|&v| self.named(v)).collect(),
                     };
-                    notes.extend(here.map(|b| self.uses(b, inst.uses())).into_iter().flatten());
+                    notes.extend(
+                        here.map(|b| self.uses(b, inst.uses()))
+                            .into_iter()
+                            .flatten(),
+                    );
                     notes
                 }
                 Line::Term(b) => self.term(b),

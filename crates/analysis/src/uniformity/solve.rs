@@ -26,7 +26,7 @@ use super::reason::Reason;
 use super::scope::Scope;
 use super::state::{Coarse, State};
 use super::transfer::{Env, last_two_same, select, transfer};
-use super::{Fault, Graph, UniformityOptions};
+use super::{Graph, UniformityOptions};
 
 /// Changes of one value after which its bit facts are widened.
 const WIDEN_AFTER: u16 = 5;
@@ -234,15 +234,14 @@ impl Solver<'_> {
     /// The arguments of the edges to `b` for parameter `k`, with the blocks
     /// they come from.
     fn args(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
-        self.graph.args(self.func, b, k)
+        let args = self.graph.args(self.func, b, k);
+        args.map(|(e, v)| (e.from, v))
     }
 
-    /// The same, as labels tell them apart: each edge has its own.
+    /// The same, as labels tell them apart.
     fn labelled(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
-        let by_block = self.graph.fault == Some(Fault::BlockLabels);
-        self.args(b, k).filter(move |&(from, arg)| {
-            !by_block || self.args(b, k).find(|e| e.0 == from) == Some((from, arg))
-        })
+        let labelled = self.graph.labelled(self.func, b, k);
+        labelled.map(|(e, v)| (e.from, v))
     }
 
     fn param(&self, b: Block, k: u32) -> Option<Shape> {
@@ -281,15 +280,7 @@ impl Solver<'_> {
         };
         for &s in &self.meets[b] {
             let split = &self.state.splits[s as usize];
-            let comes = |from: Block| from == split.branch || split.contains(from);
-            let mut args = self
-                .labelled(b, k)
-                .filter(|&(from, _)| comes(from))
-                .map(|a| a.1);
-            if let Some(first) = args.next()
-                && (split.varies(first)
-                    || args.any(|a| split.varies(a) || !self.graph.numbers.same(a, first)))
-            {
+            if split.scope > Scope::Grid && split.mixes(self.func, self.graph, b, k) {
                 note(split.scope, Some(split.branch));
             }
         }

@@ -1,11 +1,11 @@
 //! What an instruction's result looks like, given its operands.
 //!
 //! The rules are pure functions of the operands' [`Shape`]s. Which rule an
-//! instruction takes is decided by its [form](warpfold_ir::Shape), exhaustively:
-//! a new form without a rule does not compile. Within a lane-wise form an
-//! opcode of which nothing more is said gets the rule that holds for *any*
-//! function of one lane's operands: uniform if they all are. So a new row of
-//! the opcode table is sound at once and made precise here.
+//! instruction takes is decided by its [form](warpfold_ir::Shape) and, within
+//! the lane-wise forms, by its opcode, both exhaustively: a new form or opcode
+//! without a rule does not compile. The rule that holds for *any* function of one
+//! lane's operands, uniform if they all are, is at hand for those of which
+//! nothing more is to be said.
 //!
 //! Guards are not seen here; see the [solver](super::solve).
 
@@ -205,7 +205,104 @@ fn lane_wise(inst: &InstData, ty: Type, args: &[Shape], same: bool) -> Shape {
             Imm::Icc(cc) => compare::icmp(cc, same, args[0], args[1]),
             _ => opaque(ty, args),
         },
-        _ => opaque(ty, args),
+        // Of these nothing is said but that each lane's operands decide.
+        Opcode::Umulhi
+        | Opcode::Smulhi
+        | Opcode::Fadd
+        | Opcode::Fsub
+        | Opcode::Fmul
+        | Opcode::Fdiv
+        | Opcode::Fma
+        | Opcode::Fcopysign
+        | Opcode::Fmin
+        | Opcode::Fmax
+        | Opcode::Sqrt
+        | Opcode::Ceil
+        | Opcode::Floor
+        | Opcode::Trunc
+        | Opcode::Nearest
+        | Opcode::Fpromote
+        | Opcode::Fdemote
+        | Opcode::FcvtFromUint
+        | Opcode::FcvtFromSint
+        | Opcode::FcvtToUint
+        | Opcode::FcvtToSint
+        | Opcode::FcvtToUintSat
+        | Opcode::FcvtToSintSat
+        | Opcode::Sin
+        | Opcode::Cos
+        | Opcode::Tan
+        | Opcode::Exp
+        | Opcode::Exp2
+        | Opcode::Log
+        | Opcode::Log2
+        | Opcode::Pow
+        | Opcode::Rsqrt
+        | Opcode::Atan2
+        | Opcode::Tanh
+        | Opcode::Fcmp => opaque(ty, args),
+        // Not lane-wise: ruled by their form.
+        Opcode::Const
+        | Opcode::Poison
+        | Opcode::StackAddr
+        | Opcode::SharedBase
+        | Opcode::FuncAddr
+        | Opcode::Copy
+        | Opcode::LaneId
+        | Opcode::WarpId
+        | Opcode::TidX
+        | Opcode::TidY
+        | Opcode::TidZ
+        | Opcode::CtaidX
+        | Opcode::CtaidY
+        | Opcode::CtaidZ
+        | Opcode::NtidX
+        | Opcode::NtidY
+        | Opcode::NtidZ
+        | Opcode::NctaidX
+        | Opcode::NctaidY
+        | Opcode::NctaidZ
+        | Opcode::Load
+        | Opcode::Uload8
+        | Opcode::Sload8
+        | Opcode::Uload16
+        | Opcode::Sload16
+        | Opcode::Uload32
+        | Opcode::Sload32
+        | Opcode::Store
+        | Opcode::Istore8
+        | Opcode::Istore16
+        | Opcode::Istore32
+        | Opcode::AtomicLoad
+        | Opcode::AtomicStore
+        | Opcode::AtomicAdd
+        | Opcode::AtomicSub
+        | Opcode::AtomicAnd
+        | Opcode::AtomicNand
+        | Opcode::AtomicOr
+        | Opcode::AtomicXor
+        | Opcode::AtomicXchg
+        | Opcode::AtomicUmin
+        | Opcode::AtomicUmax
+        | Opcode::AtomicSmin
+        | Opcode::AtomicSmax
+        | Opcode::AtomicCas
+        | Opcode::Ballot
+        | Opcode::VoteAny
+        | Opcode::VoteAll
+        | Opcode::ShflIdx
+        | Opcode::ShflUp
+        | Opcode::ShflDown
+        | Opcode::ShflBfly
+        | Opcode::ReadFirst
+        | Opcode::ActiveMask
+        | Opcode::Barrier
+        | Opcode::WarpSync
+        | Opcode::Fence
+        | Opcode::Exit
+        | Opcode::TrapIf
+        | Opcode::Call
+        | Opcode::CallIndirect => Shape::varying(ty),
     }
 }
 

@@ -5,7 +5,7 @@ use warpfold::render;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, StageArgs};
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, RunCheckArgs, StageArgs};
 use crate::pictures::PictureArgs;
 use crate::timing::TimingArgs;
 use crate::walk;
@@ -13,12 +13,13 @@ use crate::walk;
 const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
+  warpfold exec --check all tests/kernels/reduction.clif
   warpfold exec --timeline - --block 32 tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
   0  the kernel finished (lanes that trap are counted and listed)
-  1  it did not: no progress, step limit, lanes waiting for each other
+  1  it did not: no progress, step limit, lanes waiting for each other, a check
   2  bad usage or bad input";
 
 /// Arguments of `exec`.
@@ -29,6 +30,8 @@ pub struct Args {
     input: InputArgs,
     #[command(flatten)]
     launch: LaunchArgs,
+    #[command(flatten)]
+    checks: RunCheckArgs,
     #[command(flatten)]
     stage: StageArgs,
     #[command(flatten)]
@@ -56,7 +59,8 @@ impl Args {
         let launch = walk::launch(&kernel, &self.input)?;
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let timing = self.timing.model(&machine)?;
-        let run = self.launch.run_options(self.pictures.timeline()?, timing);
+        let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
+        run.checks = self.checks.checks();
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
         let shape = (launch.grid, launch.block);
         self.pictures.write(&Subject::of_execution(

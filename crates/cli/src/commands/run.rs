@@ -5,7 +5,7 @@ use warpfold::render;
 use warpfold::{Diagnostic, Fault, Outcome};
 
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs};
+use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs, RunCheckArgs};
 use crate::pictures::PictureArgs;
 use crate::timing::TimingArgs;
 use crate::walk;
@@ -37,6 +37,8 @@ pub struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
     #[command(flatten)]
+    checks: RunCheckArgs,
+    #[command(flatten)]
     road: RoadArgs,
 
     /// Decide without counts of a run
@@ -65,7 +67,8 @@ impl Args {
         )?;
         let launch = walk::launch(&kernel, &self.input)?;
         let timing = self.timing.model(&settings.machine)?;
-        let run = self.launch.run_options(self.pictures.timeline()?, timing);
+        let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
+        run.checks = self.checks.checks();
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
         if !self.no_profile {
             canonical = canonical.profile(&launch, &run)?;

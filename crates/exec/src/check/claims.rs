@@ -59,6 +59,15 @@ pub(crate) struct BranchClaim {
     pub tail: bool,
 }
 
+/// Where the lanes of a pass go at its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Taken {
+    /// Edges in order, with their lanes.
+    pub edges: SmallVec<[(usize, u32); 2]>,
+    /// Blocks that they lead to.
+    pub targets: usize,
+}
+
 /// What is claimed of a block and of what is used there.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockClaims {
@@ -400,36 +409,36 @@ impl Wide {
         claim: &BranchClaim,
         w: &Warp,
         b: Block,
-        edges: &[(usize, u32)],
-        targets: usize,
+        taken: &Taken,
         instance: u64,
         checked: &mut Checked,
     ) -> Result<(), (String, String)> {
         checked.control += 1;
+        let edges = &taken.edges[..];
         let mask = edges.iter().fold(0, |m, e| m | e.1);
-        let taken = || -> String {
+        let in_words = || -> String {
             let list: Vec<String> = edges
                 .iter()
                 .map(|(edge, lanes)| format!("{lanes:#010x} take edge {edge}"))
                 .collect();
             list.join(", ")
         };
-        if claim.uniform && targets > 1 {
+        if claim.uniform && taken.targets > 1 {
             return Err((
                 "uniform".into(),
-                format!("but the warp splits: {}", taken()),
+                format!("but the warp splits: {}", in_words()),
             ));
         }
         if claim.scope.is_uniform() && edges.len() > 1 {
             return Err((
                 format!("uniform({})", claim.scope),
-                format!("but {}", taken()),
+                format!("but {}", in_words()),
             ));
         }
         if let Some(known) = claim.mask {
             let first = edges.iter().filter(|e| e.0 == 0).fold(0, |m, e| m | e.1);
             if first != known & mask {
-                return Err((format!("mask {known:#010x}"), format!("but {}", taken())));
+                return Err((format!("mask {known:#010x}"), format!("but {}", in_words())));
             }
         }
         let lane = mask.trailing_zeros() as usize % LANES;

@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 use warpfold_ir::{Block, CallTarget, Opcode, Terminator, Value};
 
-use super::claims::Claim;
+use super::claims::{Claim, Taken};
 use super::error::{PoisonUse, RacingKind, Where};
 use super::frame::{Shadow, Source};
 use super::instance::{Instances, mix};
@@ -398,9 +398,11 @@ impl Checker {
         {
             let instance = w.state.shadow.instances.current(mask);
             let checked = &mut self.checked;
-            let result = self
-                .wide
-                .branch(&claim, w, b, &edges, blocks.len(), instance, checked);
+            let taken = Taken {
+                edges,
+                targets: blocks.len(),
+            };
+            let result = self.wide.branch(&claim, w, b, &taken, instance, checked);
             result.map_err(|(claim, message)| {
                 found(CheckError::Claim {
                     at: place_of(program, w, site, mask),

@@ -106,11 +106,7 @@ fn atomics_race_with_plain_accesses_only() {
         [1, 0],
     );
     race(
-        run(
-            1,
-            32,
-            &format!("    v31 = atomic_load.i32 v4\n    store.i32 v20, v4"),
-        ),
+        run(1, 32, "    v31 = atomic_load.i32 v4\n    store.i32 v20, v4"),
         [AtomicRead, Write],
         [1, 0],
     );

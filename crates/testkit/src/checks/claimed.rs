@@ -3,7 +3,9 @@
 //! that was promised.
 
 use warpfold::analysis::JoinRule;
-use warpfold::analysis::uniformity::{Convergence, Fault, LaunchShape, Uniformity, UniformityOptions};
+use warpfold::analysis::uniformity::{
+    Convergence, Fault, LaunchShape, Uniformity, UniformityOptions,
+};
 use warpfold::exec::{Checked, Checks, ExecError, ExecOptions, Launch, Outcome, run_checked};
 use warpfold::ir::{Function, verify};
 

@@ -120,7 +120,22 @@ impl Filler<'_, '_> {
 
     fn constant(&mut self) -> Value {
         const USUAL: [i128; 16] = [
-            0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 64, -1, -32, 0x7fff_ffff,
+            0,
+            1,
+            2,
+            3,
+            4,
+            5,
+            7,
+            8,
+            16,
+            31,
+            32,
+            33,
+            64,
+            -1,
+            -32,
+            0x7fff_ffff,
         ];
         let x = self.bytes.pick(&USUAL);
         self.f.iconst(Type::I32, x)
@@ -148,7 +163,7 @@ impl Filler<'_, '_> {
     fn statement(&mut self, pool: &mut Pool) {
         use Opcode::*;
         let (a, b) = (self.int(pool), self.int(pool));
-        match self.bytes.below(24) {
+        match self.bytes.below(27) {
             0 => {
                 const IDS: [Opcode; 11] = [
                     TidX, LaneId, TidY, TidZ, WarpId, CtaidX, CtaidY, CtaidZ, NtidX, NtidY, NctaidX,
@@ -190,7 +205,9 @@ impl Filler<'_, '_> {
             }
             // An index going on: base + factor * index, and back again.
             7 => {
-                let index = self.f.ins(self.bytes.pick(&[TidX, LaneId, TidY]), Type::I32, &[]);
+                let index = self
+                    .f
+                    .ins(self.bytes.pick(&[TidX, LaneId, TidY]), Type::I32, &[]);
                 let factor = self.constant();
                 let scaled = self.binary(Imul, index, factor);
                 let sum = self.binary(Iadd, scaled, a);
@@ -226,11 +243,11 @@ impl Filler<'_, '_> {
                 let op = self.bytes.pick(&[And, Or, Xor, Andn]);
                 pool.preds.push(self.f.ins(op, Type::Pred, &[p, q]));
             }
-            13 => {
+            13 | 25 => {
                 let p = self.pred(pool);
-                let x = match self.bytes.below(4) {
-                    0 => self.f.ins(Ballot, Type::I32, &[p]),
-                    1 => self.f.ins(ActiveMask, Type::I32, &[]),
+                let x = match self.bytes.below(6) {
+                    0 | 4 => self.f.ins(Ballot, Type::I32, &[p]),
+                    1 | 5 => self.f.ins(ActiveMask, Type::I32, &[]),
                     2 => self.f.ins(ReadFirst, Type::I32, &[a]),
                     _ => self.f.ins(Bint, Type::I32, &[p]),
                 };
@@ -286,7 +303,9 @@ impl Filler<'_, '_> {
                         self.memory(Store, &[b, at], MemFlags::NONE);
                     }
                     _ => {
-                        let op = self.bytes.pick(&[AtomicAdd, AtomicXchg, AtomicUmax, AtomicOr]);
+                        let op = self
+                            .bytes
+                            .pick(&[AtomicAdd, AtomicXchg, AtomicUmax, AtomicOr]);
                         pool.ints.extend(self.memory(op, &[b, at], MemFlags::NONE));
                     }
                 }
@@ -303,6 +322,30 @@ impl Filler<'_, '_> {
                     }
                     pool.ints.extend(self.memory(Load, &[at], MemFlags::NONE));
                 }
+            }
+            // Lanes that are known beforehand.
+            23 => {
+                let index = self.f.ins(self.bytes.pick(&[LaneId, TidX]), Type::I32, &[]);
+                let bits = self.bytes.pick(&[1, 2, 6, 16, 31]);
+                let bits = self.f.iconst(Type::I32, bits);
+                let some = self.binary(Band, index, bits);
+                let other = self.constant();
+                let cc = self.bytes.pick(&[IntCC::Eq, IntCC::Ult, IntCC::Ne]);
+                pool.preds.push(self.f.icmp(cc, some, other));
+            }
+            // An index against a bound.
+            24 => {
+                let index = self.f.ins(TidX, Type::I32, &[]);
+                let index = match self.bytes.chance(100) {
+                    true => self.binary(Iadd, index, pool.ints[0]),
+                    false => index,
+                };
+                let bound = match self.bytes.chance(128) {
+                    true => self.constant(),
+                    false => pool.ints[0],
+                };
+                let cc = self.bytes.pick(&[IntCC::Ult, IntCC::Sge, IntCC::Ugt]);
+                pool.preds.push(self.f.icmp(cc, index, bound));
             }
             // Traps in the lanes that divide by 0.
             _ if self.bytes.chance(40) => pool.ints.push(self.binary(Udiv, a, b)),
@@ -321,7 +364,8 @@ impl Filler<'_, '_> {
         // What is no poison where this holds, made into what is none anywhere.
         if let (Some((x, place)), true) = (known, self.bytes.chance(100)) {
             let (yes, no) = if place.negated { (b, x) } else { (x, b) };
-            pool.ints.push(self.f.ins(Select, Type::I32, &[place.pred, yes, no]));
+            pool.ints
+                .push(self.f.ins(Select, Type::I32, &[place.pred, yes, no]));
             return;
         }
         let place = match known {
@@ -363,12 +407,17 @@ impl Filler<'_, '_> {
     }
 
     fn exit(&mut self, pool: &Pool, a: Value) {
-        let pred = match self.bytes.below(3) {
-            0 => {
+        // Not all lanes at once, as a rule.
+        let pred = match self.bytes.below(4) {
+            0 | 1 => {
                 let bound = self.constant();
                 self.f.icmp(IntCC::Eq, a, bound)
             }
-            _ => self.pred(pool),
+            2 => {
+                let bound = self.constant();
+                self.f.icmp(IntCC::Eq, pool.ints[1], bound)
+            }
+            _ => *pool.preds.last().expect("the entry has predicates"),
         };
         let (op, imm) = match self.bytes.chance(50) {
             true => (Opcode::TrapIf, Imm::Trap(TrapCode::User(2))),
@@ -376,7 +425,7 @@ impl Filler<'_, '_> {
         };
         let guard = Guard {
             pred,
-            negated: self.bytes.chance(60),
+            negated: self.bytes.chance(20),
             otherwise: None,
         };
         let ty = Type::I32;
@@ -478,12 +527,16 @@ impl Filler<'_, '_> {
             return self.f.icmp(IntCC::Ult, counter, bound);
         }
         let x = self.int(pool);
-        match self.bytes.below(4) {
-            0 => self.pred(pool),
+        match self.bytes.below(5) {
+            0 | 4 => {
+                let latest = pool.preds.len() - 1 - self.bytes.below(2);
+                pool.preds[latest]
+            }
             1 => self.f.icmp(IntCC::Ult, x, pool.ints[1]),
             2 => {
-                let y = self.constant();
-                self.f.icmp(IntCC::Ult, x, y)
+                let some = self.bytes.pick(&[1, 2, 3, 4]);
+                let y = self.f.iconst(Type::I32, some);
+                self.f.icmp(IntCC::Ult, pool.ints[1], y)
             }
             _ => {
                 let y = self.int(pool);

@@ -21,22 +21,34 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("endless loop", "a loop that only guarded exits leave"),
     ("several ends", "several blocks that return or trap"),
     ("early return", "an edge that the default joins leave out"),
-    ("deferred join", "a branch whose join is later under `--joins cfg`"),
+    (
+        "deferred join",
+        "a branch whose join is later under `--joins cfg`",
+    ),
     ("switch", "a branch of three ways or more"),
-    ("repeated target", "two edges of one terminator to one block"),
+    (
+        "repeated target",
+        "two edges of one terminator to one block",
+    ),
     (
         "repeated with other arguments",
         "two such edges that carry different values",
     ),
     ("uniform branch", "a branch that is proven never to split"),
-    ("branch of a block", "a branch that is common to a block, and no more is known"),
+    (
+        "branch of a block",
+        "a branch that is common to a block, and no more is known",
+    ),
     ("divergent branch", "a branch that may split"),
     ("known mask", "a divergent branch whose lanes are known"),
     ("tail guard", "a comparison of an index with a bound"),
     ("vote in a loop", "a ballot, vote or broadcast in a loop"),
     ("shuffle in a loop", "a shuffle in a loop"),
     ("guard with else", "a guarded instruction with an `else`"),
-    ("guard without else", "one without, whose result is poison elsewhere"),
+    (
+        "guard without else",
+        "one without, whose result is poison elsewhere",
+    ),
     ("poison hidden", "a select by the guard of such a result"),
     ("exit", "`exit if`"),
     ("trap", "`trap if`"),
@@ -48,7 +60,10 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("index x", "`tid_x`"),
     ("index y", "`tid_y`"),
     ("index z", "`tid_z`"),
-    ("stride", "a value that goes up by more than one from lane to lane"),
+    (
+        "stride",
+        "a value that goes up by more than one from lane to lane",
+    ),
     ("bits", "a value that varies and of which bits are uniform"),
     ("signed division", "a signed division or remainder"),
     ("narrow", "a number of 8 bits"),
@@ -68,7 +83,7 @@ pub const FEATURES: &[(&str, &str)] = &[
     ("coarse", "the analysis ran out of its budget"),
     ("split", "a warp split in the run"),
     ("lanes left", "lanes left before others in the run"),
-    ("deep", "more than four entries on the stack"),
+    ("deep", "more than three entries on the stack"),
     ("trapped", "a lane trapped"),
 ];
 
@@ -103,7 +118,11 @@ impl Features {
 
 impl fmt::Display for Features {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list: Vec<String> = self.counts.iter().map(|(k, n)| format!("{k} {n}")).collect();
+        let list: Vec<String> = self
+            .counts
+            .iter()
+            .map(|(k, n)| format!("{k} {n}"))
+            .collect();
         f.write_str(&list.join(", "))
     }
 }
@@ -124,7 +143,7 @@ impl Kernel {
         let c = &outcome.counters;
         all.note("split", c.divergent_branch > 0);
         all.note("lanes left", c.lost.exited > 0);
-        all.note("deep", c.max_depth > 4);
+        all.note("deep", c.max_depth > 3);
         all.note("trapped", !outcome.traps.is_empty());
     }
 
@@ -195,7 +214,10 @@ impl Kernel {
             );
             all.note("exit", inst.op == Opcode::Exit);
             all.note("trap", inst.op == Opcode::TrapIf);
-            let by_constant = inst.args.get(1).is_some_and(|&v| func.as_const(v).is_some());
+            let by_constant = inst
+                .args
+                .get(1)
+                .is_some_and(|&v| func.as_const(v).is_some());
             let divides = inst.op.shape() == Shape::IntDiv;
             all.note("fault", divides && !by_constant);
             all.note("atomic", inst.op.shape() == Shape::AtomicRmw);
@@ -205,9 +227,9 @@ impl Kernel {
             };
             let local = inst.args.last().is_some_and(|&v| slot(v));
             all.note("store", inst.op.shape() == Shape::Store && !local);
-            let readonly = inst.mem().is_some_and(|(flags, _)| {
-                flags.contains(warpfold::ir::MemFlags::READONLY)
-            });
+            let readonly = inst
+                .mem()
+                .is_some_and(|(flags, _)| flags.contains(warpfold::ir::MemFlags::READONLY));
             all.note("read-only load", readonly);
             all.note("stack slot", inst.op.shape() == Shape::Load && local);
             all.note("index x", inst.op == Opcode::TidX);
@@ -232,7 +254,10 @@ impl Kernel {
                 all.note("branch of a block", claims.branch_scope(b) == Scope::Block);
                 all.note("divergent branch", !uniform);
                 let two = matches!(term, Terminator::Br { .. });
-                all.note("known mask", two && !uniform && claims.known_mask(b).is_some());
+                all.note(
+                    "known mask",
+                    two && !uniform && claims.known_mask(b).is_some(),
+                );
                 all.note("tail guard", claims.tail_guard(b));
             }
             let insts = func.block(b).insts.iter();
@@ -262,7 +287,7 @@ impl Kernel {
         };
         all.note(dimensions, true);
         let threads: u32 = block.iter().product();
-        all.note("partial warp", threads % 32 != 0);
+        all.note("partial warp", !threads.is_multiple_of(32));
         all.note("several warps", threads > 32);
         let blocks: u32 = self.launch.grid.iter().product();
         all.note("several blocks", blocks > 1);

@@ -20,7 +20,7 @@ pub(super) fn draw(bytes: &mut Bytes<'_>) -> Skeleton {
     let n = 3 + bytes.below(9);
     let mut succs: Vec<Vec<usize>> = Vec::new();
     for i in 0..n {
-        let count = bytes.pick(&[1, 2, 2, 2, 1, 2, 3, 2, 0, 2, 4]);
+        let count = bytes.pick(&[1, 2, 2, 2, 1, 2, 3, 2, 0, 2, 0, 4]);
         let last = i + 1 == n;
         let count = match count {
             0 | 1 if i == 0 => 2,

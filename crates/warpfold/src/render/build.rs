@@ -259,6 +259,7 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
         selects: s.selects,
         predicates: s.predicates,
         exits: s.exits,
+        skips: s.skips,
     });
     doc.margin = p.margin;
     doc.break_even_b = p.break_even_b;

@@ -324,6 +324,8 @@ pub struct StraightDoc {
     pub predicates: u32,
     /// Returns and traps of the sides that became guarded.
     pub exits: u32,
+    /// Parts behind a jump that is taken when no lane is in them.
+    pub skips: u32,
 }
 
 /// Predicted and measured totals.

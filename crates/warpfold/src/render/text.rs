@@ -184,7 +184,7 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
         .words("shape")
         .words("scope")
         .group("executions", &["all", "true", "false", "split"])
-        .group("estimated cost", &["branch", "straight", "margin"])
+        .group("estimated cost", &["branch", "straight", "skip", "margin"])
         .words("form")
         .group(
             "cost",
@@ -213,6 +213,7 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
             },
             estimate(b, "branch"),
             estimate(b, "straight"),
+            estimate(b, "skip"),
             Cell::maybe(b.margin),
             Cell::new(Tone::Choice, &b.outcome),
             Cell::maybe(predicted),

@@ -393,6 +393,19 @@ fn known_masks() {
         Some(0xAAAA_AAAA),
         "rows of 4 repeat in the warp"
     );
+    let rows = parse(&unknown.to_string().replace("tid_x", "tid_y"));
+    let mask = |block| under(&rows, LaunchShape::new([1; 3], block)).known_mask(b(0));
+    assert_eq!(mask([4, 4, 4]), Some(0xF0F0_F0F0));
+    assert_eq!(mask([8, 4, 1]), Some(0xFF00_FF00));
+    assert_eq!(mask([4, 6, 1]), Some(0xF0F0_F0F0));
+    assert_eq!(mask([4, 16, 2]), Some(0xF0F0_F0F0), "bit 3 is the warp's");
+    assert_eq!(mask([4, 6, 2]), None, "the second plane starts anew");
+    assert_eq!(mask([6, 4, 1]), None);
+    let planes = parse(&unknown.to_string().replace("tid_x", "tid_z"));
+    let mask = |block| under(&planes, LaunchShape::new([1; 3], block)).known_mask(b(0));
+    assert_eq!(mask([4, 4, 3]), Some(0xFFFF_0000));
+    assert_eq!(mask([2, 4, 5]), Some(0xFF00_FF00));
+    assert_eq!(mask([3, 4, 5]), None);
 }
 
 #[test]

@@ -62,7 +62,11 @@ impl<'a> Beside<'a> {
             ));
         }
         let widths = printed.iter().map(|l| split(l)).filter(|l| l.1.is_some());
-        let wide = widths.map(|l| l.0.chars().count()).max().unwrap_or(0).min(MOST);
+        let wide = widths
+            .map(|l| l.0.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(MOST);
         let mut failed = false;
         let mut rewrites = Vec::new();
         for (&(line, old), new) in lines.iter().zip(&printed) {

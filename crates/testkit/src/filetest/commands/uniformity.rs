@@ -105,7 +105,9 @@ fn sizes(name: &str, text: &str) -> Result<[Option<u32>; 3], String> {
     for (size, part) in sizes.iter_mut().zip(parts) {
         if part != "?" {
             let known: u32 = part.parse().map_err(|_| wrong())?;
-            *size = Some(known).filter(|&n| n > 0).map_or_else(|| Err(wrong()), |n| Ok(Some(n)))?;
+            *size = Some(known)
+                .filter(|&n| n > 0)
+                .map_or_else(|| Err(wrong()), |n| Ok(Some(n)))?;
         }
     }
     Ok(sizes)
