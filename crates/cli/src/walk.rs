@@ -120,7 +120,7 @@ pub fn optimized(
     };
     let mut canonical = kernel.lowered.clean()?.canonicalise()?;
     if let Some(launch) = &launch {
-        canonical = canonical.profile(launch, &launch_args.run_options(false))?;
+        canonical = canonical.profile(launch, &launch_args.run_options(false, None))?;
     }
     canonical = with_files(canonical, &profile.files)?;
     Ok((canonical.convert(&settings)?, kernel.header))

@@ -60,6 +60,7 @@ mod error;
 mod hints;
 pub mod launch;
 mod measure;
+pub mod picture;
 pub mod profile;
 pub mod render;
 pub mod road;

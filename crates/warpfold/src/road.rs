@@ -283,6 +283,7 @@ impl Lowered {
     ) -> Result<warpfold_exec::Outcome, Errors> {
         let record = Record {
             timeline: true,
+            timing: true,
             ..Record::default()
         };
         self.run(func, launch, run, record)
@@ -329,6 +330,7 @@ impl Lowered {
             joins: self.options.joins,
             step_limit: run.step_limit,
             timeline: run.timeline && record.timeline,
+            timing: run.timing.filter(|_| record.timing),
             profile: record.profile,
             events: record.events,
             call_depth: run.call_depth,
@@ -390,6 +392,7 @@ pub(crate) struct Record {
     pub profile: bool,
     pub events: bool,
     pub timeline: bool,
+    pub timing: bool,
 }
 
 /// The kernel cleaned up: what comparisons call *before*.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use warpfold::exec::timing::{LoadLevel, TimingModel};
 use warpfold::launch::Overrides;
 use warpfold::machine::{MACHINES, Machine};
 use warpfold::opt::policy::POLICIES;
@@ -93,6 +94,15 @@ fn expand(structs: &BTreeMap<String, Vec<Field>>, name: &str, prefix: &str, rows
         if let Some(inner) = ty.strip_prefix("Vec<") {
             ty = &inner[..inner.len() - 1];
         }
+        if field.flat && ty == "Named" {
+            let path = format!("{prefix}*");
+            rows.push((
+                path,
+                "number".into(),
+                "One of its figures by its name.".into(),
+            ));
+            continue;
+        }
         if field.flat {
             expand(structs, ty, prefix, rows);
             continue;
@@ -133,27 +143,29 @@ fn expand(structs: &BTreeMap<String, Vec<Field>>, name: &str, prefix: &str, rows
     }
 }
 
-/// Every key of `value` with its path; of maps `.*` stands for the keys.
-fn walk(value: &Value, prefix: &str, maps: &BTreeSet<String>, keys: &mut BTreeSet<String>) {
+/// Every key of `value` with its path; `.*` stands for keys that are documented
+/// so.
+fn walk(value: &Value, prefix: &str, documented: &BTreeSet<String>, keys: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let map = maps.contains(prefix.trim_end_matches('.'));
-                let name = if map { "*" } else { name };
-                let mut path = format!("{prefix}{name}");
-                // A list, unless it has a fixed length.
-                if let Value::Array(_) = value
-                    && !maps.contains(&format!("fixed {path}"))
-                {
-                    path += "[]";
-                }
+                let plain = format!("{prefix}{name}");
+                let any = format!("{prefix}*");
+                let list = format!("{plain}[]");
+                let path = match value {
+                    _ if documented.contains(&plain) => plain,
+                    // An empty list is one, too.
+                    Value::Array(_) => list,
+                    _ if documented.contains(&any) => any,
+                    _ => plain,
+                };
                 keys.insert(path.clone());
-                walk(value, &format!("{path}."), maps, keys);
+                walk(value, &format!("{path}."), documented, keys);
             }
         }
         Value::Array(items) => {
             for item in items {
-                walk(item, prefix, maps, keys);
+                walk(item, prefix, documented, keys);
             }
         }
         _ => {}
@@ -257,8 +269,10 @@ fn reports() -> Vec<(&'static str, Value)> {
     }
     for text in &kernels {
         let (plain, launch) = canonical(text);
+        let ampere = Machine::builtin("ampere").unwrap();
         let run = RunOptions {
             timeline: true,
+            timing: Some(TimingModel::new(&ampere, LoadLevel::L1).unwrap()),
             ..RunOptions::default()
         };
         let profiled = plain.clone().profile(&launch, &run).unwrap();
@@ -329,21 +343,9 @@ fn every_key_is_documented_and_every_documented_key_occurs() {
         want.replace_range(from..to, &text);
 
         let documented: BTreeSet<String> = rows.iter().map(|(path, ..)| path.clone()).collect();
-        let mut maps: BTreeSet<String> = documented
-            .iter()
-            .filter_map(|path| path.strip_suffix(".*").map(str::to_owned))
-            .collect();
-        let fixed = rows
-            .iter()
-            .filter(|(_, kind, _)| kind.starts_with("list of numbers"));
-        maps.extend(
-            fixed
-                .filter(|(path, ..)| !path.ends_with("[]"))
-                .map(|(path, ..)| format!("fixed {path}")),
-        );
         let mut found = BTreeSet::new();
         for (_, report) in reports.iter().filter(|(of, _)| *of == table) {
-            walk(report, "", &maps, &mut found);
+            walk(report, "", &documented, &mut found);
         }
         let unknown: Vec<_> = found.difference(&documented).collect();
         let missing: Vec<_> = documented.difference(&found).collect();

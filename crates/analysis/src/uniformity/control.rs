@@ -394,22 +394,32 @@ impl Graph<'_> {
         b: Block,
         k: u32,
     ) -> impl Iterator<Item = (Edge, Value)> + 'a {
-        self.cfg.preds(b).iter().map(move |&e| {
-            let targets = func.term(e.from).targets();
-            (e, targets[e.index as usize].args[k as usize])
-        })
+        let edges = self.cfg.preds(b).iter();
+        edges.map(move |&e| (e, func.term(e.from).target(e.index).args[k as usize]))
+    }
+
+    /// What the edges to its block carry for the parameter `p`.
+    pub fn brought<'a>(&'a self, func: &'a Function, p: Value) -> impl Iterator<Item = Value> + 'a {
+        let place = match func.def(p) {
+            ValueDef::Param(b, k) => Some((b, k)),
+            ValueDef::Result(..) => None,
+        };
+        let edges = place.into_iter();
+        edges.flat_map(move |(b, k)| self.args(func, b, k).map(|a| a.1))
+    }
+
+    /// Whether every edge, but for those that carry the parameter `p` itself,
+    /// carries its number.
+    pub fn brings_one_number(&self, func: &Function, p: Value) -> bool {
+        let mut others = self.brought(func, p).filter(|&a| a != p);
+        others.next().is_some_and(|a| self.numbers.same(a, p))
     }
 
     /// Whether a pass of the block of parameter `p` may give it another value,
     /// where only values do that `varies`: it may unless every edge brings the
     /// same number, and then if what an edge brings does.
     pub fn param_varies(&self, func: &Function, p: Value, varies: impl Fn(Value) -> bool) -> bool {
-        let ValueDef::Param(b, k) = func.def(p) else {
-            return varies(p);
-        };
-        let mut args = self.args(func, b, k).map(|a| a.1).filter(|&a| a != p);
-        let alike = args.next().is_some_and(|a| self.numbers.same(a, p));
-        !alike || self.args(func, b, k).any(|(_, a)| a != p && varies(a))
+        !self.brings_one_number(func, p) || self.brought(func, p).any(|a| a != p && varies(a))
     }
 
     /// The value that the block parameter `p` merely copies: every edge

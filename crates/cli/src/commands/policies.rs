@@ -88,7 +88,7 @@ impl Args {
         let settings = walk::settings(&self.road)?;
         let kernel = walk::kernel(&input, &self.launch, &self.road.check, &settings.machine)?;
         let launch = walk::launch(&kernel, &input)?;
-        let run = self.launch.run_options(false);
+        let run = self.launch.run_options(false, None);
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
         if !self.no_profile && self.files.profile.is_empty() {
             canonical = canonical.profile(&launch, &run)?;

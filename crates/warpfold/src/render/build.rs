@@ -17,6 +17,7 @@ use super::model::{
     OriginDoc, PassDoc, PriorDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc, StraightDoc,
     TrapDoc, VERSION,
 };
+use super::timing;
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
 use crate::same::Sameness;
@@ -393,6 +394,7 @@ fn version(
                 splits: b.divergent,
             })
             .collect(),
+        timing: run.timing.as_ref().map(timing::doc),
         timeline: run
             .timeline
             .as_ref()
