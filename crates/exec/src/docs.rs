@@ -361,6 +361,14 @@ const FAILURES: &[(&str, &str)] = &[
         "RecordLimit",
         "Timeline and event log together take more records than allowed.",
     ),
+    (
+        "TimingLimit",
+        "The warps that are resident at once in the timing model have more steps than it keeps.",
+    ),
+    (
+        "Check",
+        "A [check](checks.md) that was asked for found something wrong.",
+    ),
 ];
 
 /// All tables.
@@ -626,6 +634,21 @@ mod tests {
                 warp,
             },
             ExecError::RecordLimit { limit },
+            ExecError::TimingLimit { limit },
+            ExecError::Check(Box::new(crate::CheckError::Claim {
+                at: crate::Where {
+                    site: crate::Site::Term(block),
+                    origin: warpfold_ir::Origin::default(),
+                    function,
+                    grid_block,
+                    warp,
+                    lanes: 0,
+                },
+                value: None,
+                block,
+                claim: String::new(),
+                found: String::new(),
+            })),
         ];
         // A new one does not compile until it is named here.
         let names: Vec<&str> = all
@@ -636,6 +659,8 @@ mod tests {
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",
+                ExecError::TimingLimit { .. } => "TimingLimit",
+                ExecError::Check(_) => "Check",
             })
             .collect();
         assert_eq!(names, FAILURES.iter().map(|f| f.0).collect::<Vec<_>>());

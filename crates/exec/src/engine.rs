@@ -8,6 +8,7 @@ use warpfold_ir::{Imm, Origin, TrapCode};
 
 use crate::calls::{Frame, FrameState};
 use crate::census::Census;
+use crate::check::{Checker, Checks};
 use crate::counters::WarpCounters;
 use crate::error::{ExecError, LaunchError};
 use crate::events::Event;
@@ -22,6 +23,7 @@ use crate::registers::{LANES, Registers, lanes_of};
 use crate::stack::Stack;
 use crate::tally::Tally;
 use crate::timeline::Timeline;
+use crate::timing::Recorder;
 use crate::warp::{Pause, Warp};
 
 /// Most bytes that the registers and slots of a block's warps may take.
@@ -46,9 +48,13 @@ pub(crate) struct Engine<'a> {
     pub records_left: u64,
     pub too_many_records: bool,
     pub timeline: Option<Timeline>,
+    /// For the model of time.
+    pub timing: Option<Recorder>,
     pub events: Option<Vec<Event>>,
     pub traps: Vec<TrapRecord>,
     pub returns: Returns,
+    /// What is checked, if anything is.
+    pub checker: Option<Box<Checker>>,
     /// Unused frames, by function.
     pub pool: Vec<Vec<Frame>>,
     /// Bytes of the frames that are called, and how many there may be.
@@ -70,6 +76,7 @@ impl<'a> Engine<'a> {
         linked: &'a Linked<'a>,
         launch: &'a Launch,
         options: &'a ExecOptions,
+        checks: &Checks<'_>,
         dims: Dimensions,
     ) -> Result<Self, ExecError> {
         let program = linked
@@ -100,9 +107,14 @@ impl<'a> Engine<'a> {
             records_left: options.record_limit,
             too_many_records: false,
             timeline: options.timeline.then(Timeline::default),
+            timing: match &options.timing {
+                Some(model) => Some(Recorder::new(linked, model, dims.warps)?),
+                None => None,
+            },
             events: options.events.then(Vec::new),
             traps: Vec::new(),
             returns: Returns::new(program.func.results.len(), threads),
+            checker: Checker::new(linked, checks, dims.blocks),
             pool: linked.programs.iter().map(|_| Vec::new()).collect(),
             frame_bytes: 0,
             frame_limit: MAX_WARP_BYTES - bytes,
@@ -125,6 +137,11 @@ impl<'a> Engine<'a> {
         for grid_block in 0..self.dims.blocks {
             self.start_block(&mut warps, &template, grid_block);
             self.run_block(&mut warps)?;
+            self.time_block()?;
+            if let (Some(checker), Some(w)) = (&mut self.checker, warps.first()) {
+                let kernel = self.linked.program(self.linked.entry);
+                checker.finish_block(kernel.unwrap_or(self.program), w)?;
+            }
             let counters = warps.iter().map(|w: &Warp| w.counters);
             self.tally.warps.extend(counters);
         }
@@ -145,6 +162,9 @@ impl<'a> Engine<'a> {
         self.shared.fill(0);
         self.frame_bytes = 0;
         self.switch_to(self.linked.entry);
+        if let Some(checker) = &mut self.checker {
+            checker.start_block(self.dims.warps as usize);
+        }
         for number in 0..self.dims.warps {
             let first = number * LANES as u32;
             let count = (self.dims.threads - first).min(LANES as u32);
@@ -155,6 +175,7 @@ impl<'a> Engine<'a> {
                 w.registers.clone_from(template);
                 w.local.clear();
                 w.callers.clear();
+                w.below = 0;
                 w.stack = stack;
                 w.live = exist;
                 w.grid_block = grid_block;
@@ -170,6 +191,7 @@ impl<'a> Engine<'a> {
                     local: LocalStack::default(),
                     state: FrameState::base(self.linked.entry, LocalStack::default().mark()),
                     callers: Vec::new(),
+                    below: 0,
                     number,
                     grid_block,
                     first_thread,
@@ -218,6 +240,9 @@ impl<'a> Engine<'a> {
                 return Ok(());
             }
             self.tally.counters.barriers += 1;
+            if let Some(checker) = &mut self.checker {
+                checker.pass_barrier();
+            }
             for (w, state) in warps.iter_mut().zip(&mut states) {
                 if *state == State::Waiting {
                     *state = State::Ready;
@@ -262,9 +287,11 @@ impl<'a> Engine<'a> {
             } else {
                 Ending::Trapped
             },
+            checked: self.checker.map(|c| c.checked()),
             traps: self.traps,
             memory: self.memory,
             timeline: self.timeline,
+            timing: self.timing.map(Recorder::finish),
             events: self.events,
         }
     }

@@ -5,11 +5,13 @@ use std::fmt;
 use warpfold_analysis::Profile;
 use warpfold_ir::{Block, Inst, Origin, TrapCode};
 
+use crate::check::Checked;
 use crate::counters::{BlockCounters, BranchCounters, Counters, WarpCounters};
 use crate::error::describe;
 use crate::events::Event;
 use crate::memory::Memory;
 use crate::timeline::Timeline;
+use crate::timing::Timing;
 
 /// A place where something issues.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -176,8 +178,12 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// The timeline, if asked for.
     pub timeline: Option<Timeline>,
+    /// Cycles by the model of time, if asked for.
+    pub timing: Option<Timing>,
     /// Every event, by thread and in each thread in order, if asked for.
     pub events: Option<Vec<Event>>,
+    /// How much was checked, if anything was to be.
+    pub checked: Option<Checked>,
     /// How it ended.
     pub end: Ending,
 }

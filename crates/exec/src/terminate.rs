@@ -16,6 +16,9 @@ impl Engine<'_> {
     pub(crate) fn terminate(&mut self, w: &mut Warp, b: Block) -> Result<(), ExecError> {
         let program = self.program;
         let mask = w.stack.top().map_or(0, |e| e.mask);
+        if let Some(checker) = &mut self.checker {
+            checker.terminate(program, w, b, mask)?;
+        }
         let code = program.blocks[b]
             .as_ref()
             .expect("the block that runs is laid out");
@@ -57,6 +60,7 @@ impl Engine<'_> {
     /// Copies the block arguments of an edge.
     #[inline(always)]
     fn take_edge(&mut self, w: &mut Warp, edge: usize, mask: u32) {
+        self.time_edge(w, edge);
         let moves = &self.program.edges[edge].moves;
         let on = w.on(mask);
         for m in &self.program.moves[moves.start as usize..moves.end as usize] {

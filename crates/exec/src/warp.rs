@@ -52,6 +52,9 @@ pub(crate) struct Warp {
     pub state: FrameState,
     /// The frames below it, that of the kernel first.
     pub callers: Vec<Frame>,
+    /// Entries on their stacks, kept up to date: a call must not have to look at
+    /// every frame.
+    pub below: usize,
     /// Lanes that have a thread.
     pub exist: u32,
     /// Lanes that have not left.
@@ -125,7 +128,11 @@ impl Engine<'_> {
                     }
                 },
             };
-            match self.run_pass(w, cursor)? {
+            let flow = match self.checker.is_some() {
+                false => self.run_pass::<false>(w, cursor)?,
+                true => self.run_pass::<true>(w, cursor)?,
+            };
+            match flow {
                 Flow::End => self.terminate(w, cursor.block)?,
                 Flow::Gone | Flow::Call => {}
                 Flow::Barrier => return Ok(Pause::Barrier),
@@ -147,6 +154,9 @@ impl Engine<'_> {
             && w.state.function == self.linked.entry
         {
             census.enter(&mut w.open, top.pc, top.mask);
+        }
+        if let Some(checker) = &mut self.checker {
+            checker.enter(self.program, w, top.pc, top.mask)?;
         }
         let pass = self.record_pass(w, top.pc, top.mask);
         let record = self.begin_segment(w, segment, top.mask, pass)?;
@@ -192,11 +202,17 @@ impl Engine<'_> {
         {
             census.segment(&mut w.open, segment, mask);
         }
+        self.time_segment(w, segment);
         Ok(self.record_segment(segment, mask, pass))
     }
 
-    /// Runs the ops from the cursor to the end of the block.
-    fn run_pass(&mut self, w: &mut Warp, mut at: Cursor) -> Result<Flow, ExecError> {
+    /// Runs the ops from the cursor to the end of the block. A function of its own
+    /// where something is checked, so that the checks cost nothing elsewhere.
+    fn run_pass<const CHECKED: bool>(
+        &mut self,
+        w: &mut Warp,
+        mut at: Cursor,
+    ) -> Result<Flow, ExecError> {
         let program = self.program;
         let mut mask = w.stack.top().map_or(0, |e| e.mask);
         loop {
@@ -205,22 +221,38 @@ impl Engine<'_> {
             let first = segment.first as usize;
             for i in at.op..segment.end as usize {
                 let op = &program.ops[i];
+                if CHECKED && let Some(checker) = &mut self.checker {
+                    checker.before(program, w, i, mask)?;
+                }
                 let on = if op.guard == NO_GUARD {
                     all
                 } else {
                     self.guard(w, op, mask, at.record + (i - first))
                 };
                 if on.mask == 0 {
+                    if CHECKED {
+                        self.check_result(w, at.block, i, mask)?;
+                    }
                     continue;
                 }
                 let left = match execute(&mut w.registers, op, on) {
-                    Step::Done => continue,
+                    Step::Done => {
+                        if CHECKED {
+                            self.check_result(w, at.block, i, mask)?;
+                        }
+                        continue;
+                    }
                     Step::Fault(lanes) => {
                         self.trap_lanes(w, i, lanes, None);
                         lanes
                     }
                     Step::Special => match self.special(w, i, on)? {
-                        Special::Next => continue,
+                        Special::Next => {
+                            if CHECKED {
+                                self.check_result(w, at.block, i, mask)?;
+                            }
+                            continue;
+                        }
                         Special::Fault(lanes) => lanes,
                         Special::Exit(lanes) => {
                             // The last op of its segment: nothing to correct.
@@ -246,8 +278,14 @@ impl Engine<'_> {
                         }
                     },
                 };
+                if CHECKED && let Some(checker) = &mut self.checker {
+                    checker.fault(program, w, i, left)?;
+                }
                 mask = self.lose_lanes(w, at, i, mask, left);
                 all = w.on(mask);
+                if CHECKED && mask != 0 {
+                    self.check_result(w, at.block, i, mask)?;
+                }
                 if mask == 0 {
                     return Ok(Flow::Gone);
                 }
@@ -279,6 +317,7 @@ impl Engine<'_> {
             self.tally.add(rest, after, &mut w.counters);
         } else {
             self.steps_left += rest.all;
+            self.time_cut(w, rest.all);
             let term = code.last.then_some(code.block);
             self.tally.abandon(i + 1..code.end as usize, term);
         }

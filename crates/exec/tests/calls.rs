@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::varying;
+use support::{assert_checks_change_nothing, varying};
 use warpfold_exec::{
     Arg, Ending, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Outcome, Site, run,
     run_module,
@@ -52,6 +52,8 @@ fn launch_with(m: &Module, launch: &Launch, options: ExecOptions) -> Result<Outc
         }
         (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
     }
+    let functions: Vec<_> = m.functions.iter().collect();
+    assert_checks_change_nothing(&functions, 0, launch, &options, &plain);
     full
 }
 

@@ -43,7 +43,7 @@ mod shapes;
 mod tangled;
 mod writer;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, random_bytes};
 pub use coverage::{Coverage, SHAPES};
 
 use writer::{Blk, Ty, Val, Writer};

@@ -58,6 +58,7 @@ pub use warpfold_opt as opt;
 mod error;
 pub mod launch;
 mod measure;
+pub mod picture;
 pub mod render;
 pub mod road;
 pub mod same;
@@ -68,6 +69,7 @@ pub use error::{Diagnostic, Errors, Fault, machine_diagnostic};
 pub use measure::{Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{
-    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Options, RunOptions, Settings,
+    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Options, RunChecks, RunOptions,
+    Settings,
 };
 pub use source::{Kernel, Source, Syntax};

@@ -21,7 +21,7 @@ use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
-use warpfold_exec::{ExecOptions, Launch};
+use warpfold_exec::{Checks, ExecOptions, Launch};
 use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
@@ -103,11 +103,15 @@ impl Lowered {
         let file = "<clif>";
         let lowered = warpfold_clif::lower(func, &ReadOptions::default())
             .map_err(|errors| error::clif(file, errors))?;
-        let (mut func, branches) = from_clif(lowered);
-        for (i, param) in func.params.iter_mut().enumerate() {
+        let mut functions = from_clif(vec![lowered]);
+        let params = functions
+            .iter_mut()
+            .take(1)
+            .flat_map(|(f, _)| &mut f.params);
+        for (i, param) in params.enumerate() {
             param.varying |= varying.contains(&i);
         }
-        Self::new(file, vec![(func, branches)], 0, options, &BTreeMap::new())
+        Self::new(file, functions, 0, options, &BTreeMap::new())
     }
 
     /// Takes a function of the SIMT IR that calls nobody but itself. Branches
@@ -240,6 +244,7 @@ impl Lowered {
     ) -> Result<warpfold_exec::Outcome, Errors> {
         let record = Record {
             timeline: true,
+            timing: true,
             ..Record::default()
         };
         self.run(func, launch, run, record)
@@ -270,6 +275,7 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            fault: None,
         }
     }
 
@@ -285,12 +291,34 @@ impl Lowered {
             joins: self.options.joins,
             step_limit: run.step_limit,
             timeline: run.timeline && record.timeline,
+            timing: run.timing.filter(|_| record.timing),
             profile: record.profile,
             events: record.events,
             call_depth: run.call_depth,
             record_limit: MAX_RECORDS,
         };
-        warpfold_exec::run_functions(&self.linked(func), self.kernel, launch, &options)
+        let functions = self.linked(func);
+        let claims: Vec<Uniformity> = match run.checks.uniformity {
+            true => functions
+                .iter()
+                .enumerate()
+                .map(|(i, f)| {
+                    let options = UniformityOptions {
+                        called: i != self.kernel || self.called,
+                        ..self.uniformity_options()
+                    };
+                    Uniformity::new(f, &options)
+                })
+                .collect(),
+            false => Vec::new(),
+        };
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: run.checks.poison,
+            races: run.checks.races,
+        };
+        warpfold_exec::run_checked(&functions, self.kernel, launch, &options, &checks)
     }
 
     /// Why a run of `func`, some version of this kernel, did not finish.
@@ -325,6 +353,7 @@ pub(crate) struct Record {
     pub profile: bool,
     pub events: bool,
     pub timeline: bool,
+    pub timing: bool,
 }
 
 /// The kernel cleaned up: what comparisons call *before*.

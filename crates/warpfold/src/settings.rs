@@ -2,6 +2,7 @@
 
 use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::LaunchShape;
+use warpfold_exec::timing::TimingModel;
 use warpfold_machine::Machine;
 use warpfold_opt as opt;
 use warpfold_opt::report::Force;
@@ -27,6 +28,26 @@ pub struct Options {
     pub verify_each: bool,
 }
 
+/// What is checked while a kernel runs; what is found wrong ends the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunChecks {
+    /// What the uniformity analysis claims is compared with what lanes hold.
+    pub uniformity: bool,
+    /// Poison is followed to where it must not be.
+    pub poison: bool,
+    /// Accesses of different lanes to one byte must be ordered.
+    pub races: bool,
+}
+
+impl RunChecks {
+    /// All of them.
+    pub const ALL: Self = Self {
+        uniformity: true,
+        poison: true,
+        races: true,
+    };
+}
+
 /// How a kernel is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunOptions {
@@ -37,6 +58,10 @@ pub struct RunOptions {
     pub call_depth: u32,
     /// Record which lanes went through which block.
     pub timeline: bool,
+    /// Schedule what runs by this model of time.
+    pub timing: Option<TimingModel>,
+    /// What is checked.
+    pub checks: RunChecks,
 }
 
 impl Default for RunOptions {
@@ -45,6 +70,8 @@ impl Default for RunOptions {
             step_limit: DEFAULT_STEP_LIMIT,
             call_depth: DEFAULT_CALL_DEPTH,
             timeline: false,
+            timing: None,
+            checks: RunChecks::default(),
         }
     }
 }

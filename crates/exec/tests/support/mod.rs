@@ -1,11 +1,14 @@
 //! Kernels of the literature as builder code, and shorthands for launches.
 #![allow(dead_code)]
 
-use warpfold_exec::{Arg, ExecError, ExecOptions, Launch, Outcome, run};
+use warpfold_analysis::{LaunchShape, Uniformity, UniformityOptions};
+use warpfold_exec::timing::{LoadLevel, TimingModel, WarpState};
+use warpfold_exec::{Arg, Checks, ExecError, ExecOptions, Launch, Outcome, run, run_checked};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
 };
+use warpfold_machine::Machine;
 
 pub const I32: Type = Type::I32;
 pub const I64: Type = Type::I64;
@@ -17,7 +20,18 @@ pub fn all_records() -> ExecOptions {
         timeline: true,
         profile: true,
         events: true,
+        timing: Some(multiprocessor()),
         ..ExecOptions::default()
+    }
+}
+
+/// A multiprocessor with three schedulers, and some latency everywhere.
+pub fn multiprocessor() -> TimingModel {
+    let machine = Machine::builtin("hopper").unwrap();
+    TimingModel {
+        schedulers: 3,
+        launch: 7,
+        ..TimingModel::new(&machine, LoadLevel::L2).unwrap()
     }
 }
 
@@ -52,7 +66,52 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
         }
         (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
     }
+    assert_checks_change_nothing(&[func], 0, launch, &all_records(), &full);
     full
+}
+
+/// Runs it under the uniformity claims, with nothing known of the launch and
+/// with all of it known, and the check of poison: the outcome must be the same.
+pub fn assert_checks_change_nothing(
+    functions: &[&Function],
+    entry: usize,
+    launch: &Launch,
+    options: &ExecOptions,
+    unchecked: &Result<Outcome, ExecError>,
+) {
+    let shapes = [
+        LaunchShape::unknown(),
+        LaunchShape::new(launch.grid, launch.block),
+    ];
+    for shape in shapes {
+        let claims: Vec<Uniformity> = functions
+            .iter()
+            .map(|f| {
+                let called = functions.len() > 1 || f.callees.values().any(|c| c.name == f.name);
+                let how = UniformityOptions {
+                    shape,
+                    joins: options.joins,
+                    called,
+                    ..UniformityOptions::default()
+                };
+                Uniformity::new(f, &how)
+            })
+            .collect();
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: true,
+            races: false,
+        };
+        let mut checked = run_checked(functions, entry, launch, options, &checks);
+        if let Ok(outcome) = &mut checked {
+            assert!(outcome.checked.take().is_some());
+        }
+        match (&checked, unchecked) {
+            (Ok(a), Ok(b)) => assert_eq!(a, b),
+            (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
+        }
+    }
 }
 
 /// What holds in every outcome with a timeline.
@@ -104,6 +163,19 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let issued: u64 = o.warps.iter().map(|w| w.issued).sum();
     assert_eq!(issued, c.inst_executed);
     let _ = func;
+    let t = o.timing.as_ref().unwrap();
+    assert_eq!(t.issued, c.inst_executed);
+    assert_eq!(
+        u64::from(t.schedulers) * (t.cycles - t.launch),
+        t.issue_active + t.no_eligible + t.no_warp
+    );
+    assert_eq!(t.state(WarpState::Selected), t.issue_active);
+    assert!(t.issue_active <= t.issued);
+    // Nobody is faster than the longest of its warps, or slower than all in a
+    // row at the longest latency.
+    let longest = o.warps.iter().map(|w| w.issued).max().unwrap_or(0);
+    assert!(t.cycles - t.launch >= longest);
+    assert!(t.warp_cycles() <= 400 * c.inst_executed * u64::from(t.resident_warps));
 }
 
 /// `n` dependent operations on `x`.

@@ -12,6 +12,7 @@ use super::model::{
     EstimateDoc, Figure, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc,
     SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
 };
+use super::timing;
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
 use crate::same::Sameness;
@@ -109,8 +110,11 @@ fn document(command: &'static str, lowered: &Lowered, func: &Function) -> Docume
         settings: None,
         sameness: None,
         branches: None,
+        branches_called: 0,
         cost: None,
         runs: Vec::new(),
+        stages: Vec::new(),
+        code: None,
     }
 }
 
@@ -119,6 +123,7 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
     let lowered = optimized.lowered();
     Document {
         machine: Some(machine_doc(&settings.machine)),
+        branches_called: branches_called(optimized),
         settings: Some(SettingsDoc {
             joins: match lowered.options().joins {
                 JoinRule::Default => "default",
@@ -130,6 +135,14 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
         }),
         ..document(command, lowered, optimized.func())
     }
+}
+
+/// Conditional branches of functions that the kernel calls.
+fn branches_called(optimized: &Optimized) -> u64 {
+    let module = optimized.module();
+    let called = module.functions.iter().skip(1);
+    let branches = called.flat_map(|f| f.layout.iter().map(|&b| f.term(b)));
+    branches.filter(|term| term.is_conditional()).count() as u64
 }
 
 pub(super) fn machine_doc(machine: &Machine) -> MachineDoc {
@@ -308,6 +321,7 @@ fn version(
                 splits: b.divergent,
             })
             .collect(),
+        timing: run.timing.as_ref().map(timing::doc),
         timeline: run
             .timeline
             .as_ref()

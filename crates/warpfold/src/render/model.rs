@@ -17,7 +17,7 @@ pub const VERSION: u32 = 1;
 pub struct Document {
     /// [`VERSION`].
     pub version: u32,
-    /// The command: `run`, `explain`, `exec` or `uniformity`.
+    /// The command: `run`, `explain`, `opt`, `exec` or `uniformity`.
     pub command: &'static str,
     /// The input, as the caller named it.
     pub file: String,
@@ -38,12 +38,42 @@ pub struct Document {
     /// One entry per CLIF branch, in the order of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<Vec<BranchDoc>>,
+    /// Conditional branches of functions that the converted kernel calls. They
+    /// stay as they are: what is converted is the kernel.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub branches_called: u64,
     /// Predicted and measured totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostDoc>,
     /// Counters of each version that ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunDoc>,
+    /// The kernel at each stage of the road, the last one converted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageDoc>,
+    /// The converted code: IR text under the lines that state its launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// The kernel at one stage of the road.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StageDoc {
+    /// `written`, `before`, `canonical` or `converted`.
+    pub name: &'static str,
+    /// The passes that led here from the stage before, in order; a group that
+    /// still changes something runs again.
+    pub passes: Vec<&'static str>,
+    /// Blocks.
+    pub blocks: u64,
+    /// Instructions, constants and terminators included.
+    pub instructions: u64,
+    /// Conditional branches.
+    pub branches: u64,
 }
 
 /// A machine's part in a report.
@@ -341,9 +371,30 @@ pub struct RunDoc {
     pub counters: Named,
     /// Per conditional branch of this version.
     pub branches: Vec<BranchCountersDoc>,
+    /// Cycles by the timing model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<TimingDoc>,
     /// Lanes × issues, by pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<PassDoc>>,
+}
+
+/// What the timing model says of a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TimingDoc {
+    /// Schedulers of the multiprocessor.
+    pub schedulers: u32,
+    /// Warps it has room for.
+    pub resident_warps: u32,
+    /// Most blocks that were resident at once.
+    pub resident_blocks: u32,
+    /// Cycles before the first issue.
+    pub launch: u64,
+    /// Cycles and what was made of them, by name, in a fixed order.
+    #[serde(flatten)]
+    pub figures: Named,
+    /// Cost classes that issued and whose latency the machine does not state.
+    pub assumed: Vec<&'static str>,
 }
 
 /// Lanes that trapped alike.

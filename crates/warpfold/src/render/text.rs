@@ -12,8 +12,19 @@ use super::model::{
 };
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
-use super::{counters, timeline};
+use super::{counters, timeline, timing};
 use warpfold_machine::Cost;
+
+/// What is said of a kernel without conditional branches that calls functions
+/// with so many of them.
+fn no_branch(called: u64) -> String {
+    let none = "The kernel has no conditional branch";
+    match called {
+        0 => format!("{none}.\n"),
+        1 => format!("{none} of its own; the one of a function that it calls stays.\n"),
+        n => format!("{none} of its own; the {n} of functions that it calls stay.\n"),
+    }
+}
 
 /// `doc` as text; its command decides the layout.
 pub fn render(doc: &Document, paint: Paint) -> String {
@@ -23,7 +34,7 @@ pub fn render(doc: &Document, paint: Paint) -> String {
     let detailed = doc.command == "explain";
     if let Some(branches) = &doc.branches {
         match branches.as_slice() {
-            [] => section(&mut out, "The kernel has no conditional branch.\n"),
+            [] => section(&mut out, &no_branch(doc.branches_called)),
             all if detailed => {
                 for b in all {
                     section(&mut out, &super::explain::branch(b, paint));
@@ -49,6 +60,7 @@ pub fn render(doc: &Document, paint: Paint) -> String {
         }
         all => section(&mut out, &counters::side_by_side(all, paint)),
     }
+    section(&mut out, &timing::text(&doc.runs, paint));
     for run in &doc.runs {
         if !run.traps.is_empty() {
             section(&mut out, &traps(run, paint));

@@ -343,7 +343,7 @@ fn cycles_with_several_entries() {
 
 #[test]
 fn without_budget_it_is_coarse_but_sound() {
-    let f = counting("v1", "    v11 = iadd.i32 v8, v3\n");
+    let f = two_entries("v5", "v1");
     let options = UniformityOptions {
         budget: Some(0),
         shape: LaunchShape::one_dimensional(),
@@ -351,10 +351,13 @@ fn without_budget_it_is_coarse_but_sound() {
     };
     let u = Uniformity::new(&f, &options);
     assert!(u.is_coarse());
-    assert_eq!(scopes(&u, 1, &[6, 7]), [Lane, Lane]);
-    assert_eq!(scopes(&u, 2, &[7, 9, 11]), [Lane, Lane, Grid]);
+    assert_eq!(scopes(&u, 2, &[3, 7, 9]), [Const, Lane, Lane]);
+    assert_eq!(scopes(&u, 3, &[0, 9]), [Grid, Lane]);
     assert_eq!(u.exec_scope(b(1)), Lane);
     assert!(!analyse(&f).is_coarse());
+    // One way out of a loop with one entry: that takes no walk.
+    let f = counting("v1", "");
+    assert!(!Uniformity::new(&f, &options).is_coarse());
 }
 
 #[test]
@@ -385,7 +388,8 @@ fn thousands_of_branches_stay_within_the_budget() {
     let f = f.finish();
     let start = std::time::Instant::now();
     let u = analyse(&f);
-    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    // Far from what it takes, also where others use the machine.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
     assert!(!u.is_coarse());
     for (i1, head, next) in tainted {
         assert_eq!(u.scope_at(i1, head), Grid);
