@@ -9,7 +9,7 @@ use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::Cheapest;
 use warpfold_opt::report::{Force, Form, Priced, Verdict};
 use warpfold_opt::{
-    Choice, Context, Conversion, Log, Prior, SourceBranch, choices, convert, mark_proven,
+    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, mark_proven,
 };
 
 struct Case {
@@ -32,6 +32,7 @@ fn case(text: &str, machine: &str) -> Case {
         .map(|&b| SourceBranch {
             origin: func.block(b).origin,
             opcode: "brif",
+            hint: None,
         })
         .collect();
     Case {
@@ -60,7 +61,7 @@ impl Case {
             policy: &Cheapest,
             force,
             choice,
-            prior: Prior::default(),
+            assumed: Assumed::default(),
             cleanup: false,
         })
     }
