@@ -39,6 +39,10 @@ const GIVE_UP_AFTER: u16 = 40;
 /// Edges that region walks may take, per edge of the function.
 const WALKS_PER_EDGE: u64 = 64;
 
+/// By parameter of a block: the scope at which it is mixed, and the branch that
+/// mixes it.
+type Mixed = SmallVec<[Option<(Scope, Block)>; 2]>;
+
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Param(Block, u32),
@@ -66,7 +70,7 @@ struct Solver<'a> {
     opaque: SecondaryMap<Block, SmallVec<[u32; 2]>>,
     /// By block and parameter: the branch of widest scope that joins there and
     /// brings different arguments, where no walk was needed to tell.
-    mixed: SecondaryMap<Block, SmallVec<[Option<(Scope, Block)>; 2]>>,
+    mixed: SecondaryMap<Block, Mixed>,
     budget: u64,
     items: Vec<Item>,
     special: Vec<Option<Box<Special>>>,
