@@ -41,14 +41,16 @@ fn median_of<I, T>(mut make: impl FnMut() -> I, mut run: impl FnMut(I) -> T) -> 
         drop(made);
         spent.unwrap_or(elapsed) / count as f64
     };
+    let mut count = 1;
+    let mut last = one(count);
+    while last * (count as f64) < BATCH && count < 1 << 16 {
+        count *= 2;
+        last = one(count);
+    }
     // What takes long is long enough.
-    let since = Instant::now();
-    one(1);
-    let first = (since.elapsed().as_nanos() as f64).max(1.0);
-    let count = (BATCH / first).ceil().clamp(1.0, 4096.0) as usize;
-    let mut all: Vec<f64> = (0..if first > 1e9 { 1 } else { 7 })
-        .map(|_| one(count))
-        .collect();
+    let batches = if last > 1e9 { 0 } else { 6 };
+    let mut all: Vec<f64> = (0..batches).map(|_| one(count)).collect();
+    all.push(last);
     all.sort_by(f64::total_cmp);
     all[all.len() / 2]
 }

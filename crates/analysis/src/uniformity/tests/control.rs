@@ -396,3 +396,25 @@ fn thousands_of_branches_stay_within_the_budget() {
         assert_eq!(u.scope_at(i1, next), Lane);
     }
 }
+
+/// Two branches lead to block3; lanes of one meet at block6 behind it, those of
+/// the other only at block7.
+#[test]
+fn a_block_in_two_regions_belongs_to_the_wider_as_well() {
+    for [near, far] in [["block1", "block2"], ["block2", "block1"]] {
+        let u = analyse(&kernel(&format!(
+            "    br v5, {near}, {far}\nblock1:\n    br v4, block3, block5\n\
+             block2:\n    br v4, block3, block4\nblock3:\n    jump block6\n\
+             block5:\n    jump block6\nblock6:\n    jump block7\nblock4:\n    jump block7\n\
+             block7:\n    ret\n"
+        )));
+        for n in [3, 4, 5, 6] {
+            assert_eq!(u.live_scope(b(n)), Lane, "block{n}");
+        }
+        for n in [1, 2, 7] {
+            assert_eq!(u.live_scope(b(n)), Grid, "block{n}");
+        }
+        let far = Some(Reason::Separated { branch: b(2) });
+        assert_eq!(u.block_reason(b(6)), far);
+    }
+}
