@@ -53,6 +53,7 @@ pub mod docs;
 mod engine;
 mod error;
 mod events;
+mod its;
 mod lanes;
 mod launch;
 mod linked;
@@ -68,6 +69,7 @@ mod record;
 mod registers;
 mod special;
 mod stack;
+mod stacked;
 mod tally;
 mod terminate;
 mod timeline;
@@ -80,7 +82,7 @@ pub use counters::{
 };
 pub use error::{ExecError, LaunchError};
 pub use events::{Event, EventKind, events_of};
-pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
+pub use launch::{Arg, ExecOptions, Launch, Mode, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
 pub use memory::{
     FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, Memory, SHARED_BASE,
 };
@@ -128,6 +130,6 @@ pub fn run_functions(
 ) -> Result<Outcome, ExecError> {
     let func = functions.get(entry).ok_or(LaunchError::Incomplete)?;
     let dims = launch.check(func)?;
-    let linked = linked::Linked::new(functions, entry, options.joins)?;
+    let linked = linked::Linked::new(functions, entry, options)?;
     engine::Engine::new(&linked, launch, options, dims)?.run()
 }
