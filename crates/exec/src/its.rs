@@ -49,7 +49,7 @@ use warpfold_ir::Block;
 
 use crate::calls::Behind;
 use crate::counters::Counters;
-use crate::local::Placed;
+use crate::local::{LocalStack, Placed};
 use crate::warp::Cursor;
 use frames::Frames;
 use progress::Progress;
@@ -232,8 +232,21 @@ impl Its {
         self.frames.retire(lanes);
     }
 
+    /// Lanes leave the frame that runs, alive: those that wait for them there wait
+    /// no longer.
+    pub(crate) fn leave(&mut self, lanes: u32, local: &mut LocalStack) {
+        let frame = self.frames.running;
+        for c in self.barriers.iter_mut().filter(|c| c.frame == frame) {
+            c.mask &= !lanes;
+            c.arrived &= !lanes;
+        }
+        self.barriers.retain(|c| c.mask != 0);
+        self.drop_lanes(lanes);
+        self.frames.leave(lanes, local);
+    }
+
     /// Lanes leave the group that runs.
-    pub(crate) fn drop_lanes(&mut self, lanes: u32) {
+    fn drop_lanes(&mut self, lanes: u32) {
         if let Some(group) = &mut self.current {
             group.mask &= !lanes;
             if group.mask == 0 {

@@ -203,7 +203,8 @@ impl Engine<'_> {
             }
         }
         if behind.is_none() {
-            self.its_leave(w, mask & w.live);
+            w.its.leave(mask & w.live, &mut w.local);
+            w.its.release(&mut self.tally.counters);
         }
         let mut groups = groups.into_iter();
         w.its.current = groups.next();

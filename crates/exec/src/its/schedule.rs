@@ -227,17 +227,11 @@ impl Engine<'_> {
         if let Some(frame) = w.its.frames.waiting(home) {
             self.hand_back(frame, call, &w.registers, mask, values);
         }
-        self.its_leave(w, mask);
+        w.its.leave(mask, &mut w.local);
         if let Some((frame, behind)) = parent {
             w.its.current = w.its.come(mask, frame, At::Behind(behind));
         }
         w.its.release(&mut self.tally.counters);
-    }
-
-    /// Lanes leave the frame that runs; they are alive.
-    pub(crate) fn its_leave(&mut self, w: &mut Warp, mask: u32) {
-        w.its.drop_lanes(mask);
-        w.its.frames.leave(mask, &mut w.local);
     }
 
     /// Lanes leave for good.

@@ -1,7 +1,7 @@
 //! Kernels of the literature as builder code, and shorthands for launches.
 #![allow(dead_code)]
 
-use warpfold_exec::{Arg, ExecError, ExecOptions, Launch, Outcome, run};
+use warpfold_exec::{Arg, ExecError, ExecOptions, Launch, Mode, Outcome, run};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
@@ -42,17 +42,39 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
     if let Err(e) = warpfold_ir::verify(func) {
         panic!("{e:?}\n{func}");
     }
-    let plain = run(func, launch, &ExecOptions::default());
-    let full = run(func, launch, &all_records());
-    match (&plain, &full) {
-        (Ok(plain), Ok(full)) => {
-            assert_eq!(plain.counters, full.counters, "records change nothing");
-            assert_eq!(plain.returns, full.returns);
-            check_identities(func, full);
+    let [stack, its] = Mode::ALL.map(|mode| {
+        let with = |options| ExecOptions { mode, ..options };
+        let plain = run(func, launch, &with(ExecOptions::default()));
+        let full = run(func, launch, &with(all_records()));
+        match (&plain, &full) {
+            (Ok(plain), Ok(full)) => {
+                assert_eq!(plain.counters, full.counters, "records change nothing");
+                assert_eq!(plain.returns, full.returns);
+                check_identities(func, full);
+            }
+            (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
         }
-        (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
+        full
+    });
+    if let (Ok(stack), Ok(its)) = (&stack, &its) {
+        check_modes(stack, its);
     }
-    full
+    stack
+}
+
+/// A kernel in which no lane waits for another costs the same in both modes.
+pub fn check_modes(stack: &Outcome, its: &Outcome) {
+    let (a, b) = (&stack.counters, &its.counters);
+    assert_eq!(a.yields, 0);
+    if b.yields == 0 {
+        assert_eq!(stack.returns, its.returns);
+        assert_eq!(a.inst_executed, b.inst_executed);
+        assert_eq!(a.thread_inst_executed, b.thread_inst_executed);
+        assert_eq!(a.classes, b.classes);
+        assert_eq!(a.divergent_branch, b.divergent_branch);
+        assert_eq!(stack.blocks, its.blocks);
+        assert_eq!(stack.branches.len(), its.branches.len());
+    }
 }
 
 /// What holds in every outcome with a timeline.
@@ -79,7 +101,7 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let total: u64 = CostClass::ALL.iter().map(|&x| c.class(x)).sum();
     assert_eq!(total, c.inst_executed);
     let by_site: u64 = o.issues.iter().chain(&o.term_issues).sum();
-    assert_eq!(by_site, c.inst_executed);
+    assert_eq!(by_site + c.yields, c.inst_executed);
     for (n, &count) in c.active_lanes.iter().enumerate() {
         let seen = timeline
             .issues
