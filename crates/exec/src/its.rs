@@ -61,8 +61,9 @@ pub(crate) enum At {
     Block(Block),
     /// Behind a call.
     Behind(Behind),
-    /// Behind a `barrier` or `warp_sync`.
-    Sync(Cursor),
+    /// Behind a `barrier` or `warp_sync`, where the lanes came when these were
+    /// live.
+    Sync(Cursor, u32),
 }
 
 impl At {
@@ -71,7 +72,7 @@ impl At {
         match self {
             Self::Block(b) => (0, b.as_u32(), 0),
             Self::Behind(at) => (1, 0, at.segment),
-            Self::Sync(at) => (2, at.segment as u32, at.op),
+            Self::Sync(at, _) => (2, at.segment as u32, at.op),
         }
     }
 }

@@ -282,6 +282,7 @@ impl Lowered {
         record: Record,
     ) -> Result<warpfold_exec::Outcome, warpfold_exec::ExecError> {
         let options = ExecOptions {
+            mode: self.options.mode,
             joins: self.options.joins,
             step_limit: run.step_limit,
             timeline: run.timeline && record.timeline,

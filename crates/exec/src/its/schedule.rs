@@ -13,6 +13,7 @@ use crate::error::ExecError;
 use crate::program::Issues;
 use crate::registers::Place;
 use crate::stack::Groups;
+use crate::tally::WarpLanes;
 use crate::warp::{Cursor, Flow, Pause, Warp};
 
 /// A yield: one issue.
@@ -38,14 +39,17 @@ impl Engine<'_> {
             let cursor = match group.at {
                 At::Block(b) => self.enter(w, b, group.mask)?,
                 At::Behind(behind) => self.go_on(w, behind, group.mask)?,
-                At::Sync(cursor) => cursor,
+                At::Sync(cursor, live) => {
+                    self.recount(w, cursor, group.mask, live);
+                    cursor
+                }
             };
             match self.run_pass(w, cursor, group.mask)? {
                 Flow::End(mask) => self.terminate(w, cursor, mask)?,
                 Flow::Gone => w.its.current = None,
                 Flow::Wait { at, state } => {
                     if let Some(group) = w.its.current.take() {
-                        let at = At::Sync(at);
+                        let at = At::Sync(at, w.live);
                         w.its.put(Group { at, state, ..group });
                     }
                 }
@@ -63,6 +67,20 @@ impl Engine<'_> {
         let ready = groups.filter(|(_, g)| g.state == State::Ready);
         let (least, _) = ready.min_by(|(_, a), (_, b)| self.compare(w, a, b))?;
         Some(w.its.take(least))
+    }
+
+    /// Lanes go on in the middle of a segment. Its issues were counted when it
+    /// began, but other lanes may have left since.
+    fn recount(&mut self, w: &mut Warp, at: Cursor, mask: u32, live: u32) {
+        if live == w.live {
+            return;
+        }
+        let code = &self.program.segments[at.segment];
+        let rest = self.program.issues(at.op as u32, code.end, code.last);
+        let now = w.lanes(mask);
+        let then = WarpLanes { live, ..now };
+        self.tally.take_back(rest, then, &mut w.counters);
+        self.tally.add(rest, now, &mut w.counters);
     }
 
     /// What becomes of a warp without a ready group: it pauses, or some are made
@@ -103,7 +121,7 @@ impl Engine<'_> {
         self.switch_frame(w, group.frame);
         let arrived = w.its.lanes(group.state);
         let op = match group.at {
-            At::Sync(at) => at.op - 1,
+            At::Sync(at, _) => at.op - 1,
             _ => 0,
         };
         self.barrier_divergence(w, op, arrived)
@@ -148,7 +166,7 @@ impl Engine<'_> {
                 code.map_or(0, |code| code.segments.start as usize)
             }
             At::Behind(behind) => behind.segment,
-            At::Sync(cursor) => return (cursor.segment, cursor.op),
+            At::Sync(cursor, _) => return (cursor.segment, cursor.op),
         };
         (segment, 0)
     }

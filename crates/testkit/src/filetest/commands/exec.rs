@@ -23,7 +23,7 @@ use super::{Kernel, mask};
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test exec`: runs the launch that the file's header states. Options:
-/// `joins=default|cfg`, `steps=N`, `depth=N`.
+/// `joins=default|cfg`, `mode=stack|its`, `steps=N`, `depth=N`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exec;
 
@@ -33,7 +33,7 @@ impl FileTest for Exec {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "steps", "depth"]
+        &["joins", "mode", "steps", "depth"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -42,6 +42,7 @@ impl FileTest for Exec {
             ..ExecOptions::default()
         };
         how.joins = super::joins(options)?;
+        how.mode = super::mode(options)?;
         super::limits(options, &mut how)?;
         let kernel = super::kernel(file)?;
         let launch = kernel
@@ -193,6 +194,11 @@ fn counters(out: &mut Output, c: &Counters) {
         ("lost_diverged", c.lost.diverged),
         ("lost_predicated", c.lost.predicated),
         ("barriers", c.barriers),
+        ("yields", c.yields),
+        ("joins_on_time", c.joins_on_time),
+        ("joins_deferred", c.joins_deferred),
+        ("joins_early", c.joins_early),
+        ("barrier_depth", c.max_barrier_depth),
         (
             "sh_requests",
             c.shared.loads.requests + c.shared.stores.requests + c.shared.atomics.requests,
