@@ -7,6 +7,8 @@
 
 #[path = "claims/kernels.rs"]
 mod kernels;
+#[path = "claims/modes.rs"]
+mod modes;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +18,12 @@ use warpfold::exec::{self, Arg, ExecOptions, Launch, Outcome};
 use warpfold::ir::{self, CounterClass};
 use warpfold_testkit::filetest::{Output, Registry, Runner};
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/claims")
+}
+
 fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/filetests/claims")
-        .join(format!("{name}.wf"))
+    folder().join(format!("{name}.wf"))
 }
 
 /// The facts of a claims file.

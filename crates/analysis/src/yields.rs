@@ -75,9 +75,7 @@ impl Yields {
             if slice.watches_memory() {
                 yields.loops.push(l);
                 let edges = loops.back_edges(l).iter();
-                yields
-                    .edges
-                    .extend(edges.map(|&e| (e.from, cfg.target(e))));
+                yields.edges.extend(edges.map(|&e| (e.from, cfg.target(e))));
             }
         }
         yields

@@ -82,7 +82,7 @@ pub use counters::{
 };
 pub use error::{ExecError, LaunchError};
 pub use events::{Event, EventKind, events_of};
-pub use launch::{Arg, ExecOptions, Launch, Mode, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
+pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS, Mode};
 pub use memory::{
     FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, Memory, SHARED_BASE,
 };

@@ -76,13 +76,7 @@ impl Engine<'_> {
 
     /// All lanes that ran go on at one block.
     #[inline(always)]
-    fn go(
-        &mut self,
-        w: &mut Warp,
-        target: Block,
-        mask: u32,
-        at: Cursor,
-    ) -> Result<(), ExecError> {
+    fn go(&mut self, w: &mut Warp, target: Block, mask: u32, at: Cursor) -> Result<(), ExecError> {
         match self.options.mode {
             Mode::Stack => {
                 w.stack.go(target);

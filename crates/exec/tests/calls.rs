@@ -4,8 +4,8 @@ mod support;
 
 use support::varying;
 use warpfold_exec::{
-    Arg, Ending, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Mode, Outcome, Site, run,
-    run_module,
+    Arg, Ending, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Mode, Outcome, Site,
+    run, run_module,
 };
 use warpfold_ir::{CostClass, Function, Module, Terminator, TrapCode, parse_module, verify_module};
 

@@ -9,6 +9,9 @@
 //! - [`check_exact`]: with the profile of the same launch and no trap, what a
 //!   conversion was predicted to cost is what it costs, in total and branch by
 //!   branch; after clean-up the difference is what clean-up lists as removed;
+//! - [`check_modes`]: the kernel does the same with independent thread scheduling,
+//!   at the same cost if no lane gives way;
+//! - [`check_scalar`]: it does what its threads do one at a time, without masks;
 //! - [`check_oracle`]: every version does what Cranelift's interpreter does.
 //!
 //! [`check`] does all of it for one machine and knob; [`generated`] does it for
@@ -18,6 +21,7 @@
 //! that only ever sees branches proves nothing.
 
 pub mod generated;
+mod modes;
 mod tally;
 mod text;
 
@@ -32,6 +36,7 @@ use warpfold::{Canonical, Options, Outcome, RunOptions, Settings, Source, Syntax
 
 use crate::oracle::{self, Expected, OracleError};
 
+pub use modes::{Compared, check_modes, check_scalar};
 pub use tally::Tally;
 pub use text::{check_clif_text, check_ir_text};
 
@@ -41,7 +46,8 @@ pub const STEP_LIMIT: u64 = 4_000_000;
 /// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`, `text`.
+    /// Which check: `road`, `same`, `lanes`, `exact`, `modes`, `scalar`, `oracle`,
+    /// `text`.
     pub check: &'static str,
     /// Machine and knob, where they matter.
     pub under: String,
@@ -347,10 +353,15 @@ pub fn check(
         }
     }
     let exact = check_exact(&plain, &cleaned)?;
+    let mut compared = check_modes(subject, &cleaned)?;
+    if expected.is_some() {
+        compared.add(&check_scalar(subject, &cleaned)?);
+    }
     let mut tally = Tally::of(plain.optimized().report());
     tally.checked = 1;
     tally.exact = u64::from(exact.is_some());
     tally.oracle = u64::from(expected.is_some());
+    tally.compared = compared;
     tally.executed = exact.map_or(Cost::ZERO, |e| e.cost);
     Ok(tally)
 }

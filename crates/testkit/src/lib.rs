@@ -4,3 +4,4 @@ pub mod checks;
 pub mod filetest;
 pub mod generate;
 pub mod oracle;
+pub mod scalar;

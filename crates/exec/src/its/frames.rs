@@ -180,8 +180,7 @@ impl Engine<'_> {
         let (home, parent) = match behind {
             Some(behind) => {
                 let counters = &mut self.tally.counters;
-                w.its
-                    .arm(mask, caller, At::Behind(behind), false, counters);
+                w.its.arm(mask, caller, At::Behind(behind), false, counters);
                 (Some((caller, callees.call)), Some((caller, behind)))
             }
             // What the callee returns goes where this frame's results would.

@@ -59,18 +59,16 @@ impl Snapshot {
 
     fn is(&self, w: &Warp, changes: u64) -> bool {
         let its = &w.its;
-        let same = |a: &Registers, b: &Registers, lanes: u32| {
-            a.places().all(|at| a.same(b, at, lanes))
-        };
+        let same =
+            |a: &Registers, b: &Registers, lanes: u32| a.places().all(|at| a.same(b, at, lanes));
         (self.changes, self.made, self.running) == (changes, its.frames.made, its.frames.running)
             && self.current == its.current
             && self.groups == its.groups
             && self.barriers == its.barriers
             && same(&w.registers, &self.registers, its.frames.running_lanes())
             && its.frames.all_waiting().count() == self.others.len()
-            && (its.frames.all_waiting().zip(&self.others)).all(|((i, lanes, now), (j, then))| {
-                i == *j && same(&now.registers, then, lanes)
-            })
+            && (its.frames.all_waiting().zip(&self.others))
+                .all(|((i, lanes, now), (j, then))| i == *j && same(&now.registers, then, lanes))
     }
 }
 

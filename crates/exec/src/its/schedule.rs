@@ -213,8 +213,7 @@ impl Engine<'_> {
             let mask = groups.iter().fold(0, |mask, g| mask | g.1);
             let frame = w.its.frames.running;
             let counters = &mut self.tally.counters;
-            w.its
-                .arm(mask, frame, At::Block(join), deferred, counters);
+            w.its.arm(mask, frame, At::Block(join), deferred, counters);
         }
         self.its_go(w, groups, at)
     }
@@ -256,11 +255,13 @@ impl Engine<'_> {
     pub(crate) fn its_retire(&mut self, w: &mut Warp, lanes: u32) {
         if let Some(census) = &mut self.census {
             let entry = self.linked.entry;
-            w.its.frames.each_call(lanes, |caller, behind: Behind, lanes| {
-                if caller.state.function == entry {
-                    census.leave(&mut caller.open, behind.segment - 1, lanes);
-                }
-            });
+            w.its
+                .frames
+                .each_call(lanes, |caller, behind: Behind, lanes| {
+                    if caller.state.function == entry {
+                        census.leave(&mut caller.open, behind.segment - 1, lanes);
+                    }
+                });
         }
         w.its.retire(lanes);
         w.its.release(&mut self.tally.counters);

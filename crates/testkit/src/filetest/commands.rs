@@ -79,8 +79,9 @@ fn joins(options: &Options) -> Result<JoinRule, String> {
 fn mode(options: &Options) -> Result<Mode, String> {
     match options.get("mode") {
         None => Ok(Mode::Stack),
-        Some(name) => Mode::from_name(name)
-            .ok_or_else(|| format!("`mode` is stack or its, not `{name}`")),
+        Some(name) => {
+            Mode::from_name(name).ok_or_else(|| format!("`mode` is stack or its, not `{name}`"))
+        }
     }
 }
 
