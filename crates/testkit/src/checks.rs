@@ -334,7 +334,8 @@ pub fn check_oracle(expected: &Expected, outcome: &Outcome) -> Result<(), Failur
 }
 
 /// All checks of a kernel under one machine and knob. `expected` is what the
-/// interpreter made of it, if it could run it.
+/// interpreter made of it, if it could run it; `scalar` also runs the threads one at
+/// a time.
 ///
 /// # Errors
 /// The first check that fails.
@@ -343,6 +344,7 @@ pub fn check(
     machine: &Machine,
     force: Option<Force>,
     expected: Option<&Expected>,
+    scalar: bool,
 ) -> Result<Tally, Failure> {
     let plain = subject.outcome(&settings(machine, force, false))?;
     let cleaned = subject.outcome(&settings(machine, force, true))?;
@@ -354,7 +356,7 @@ pub fn check(
     }
     let exact = check_exact(&plain, &cleaned)?;
     let mut compared = check_modes(subject, &cleaned)?;
-    if expected.is_some() {
+    if scalar {
         compared.add(&check_scalar(subject, &cleaned)?);
     }
     let mut tally = Tally::of(plain.optimized().report());
