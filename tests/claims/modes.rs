@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use warpfold::exec::Mode;
 use warpfold_testkit::filetest::{Output, Registry, Runner, test_files};
 
 use crate::{folder, num, text};
@@ -144,5 +143,4 @@ fn c82_the_consumer_first_needs_its() {
     assert_eq!(num("c82-producer-first", "issued"), 11);
     let its = its(&folder().join("c82-producer-first.wf"));
     assert_eq!(its.get("issued"), Some("11"));
-    assert_eq!(Mode::default(), Mode::Stack);
 }

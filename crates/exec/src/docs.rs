@@ -377,8 +377,8 @@ const FAILURES: &[(&str, &str)] = &[
     ),
     (
         "BarrierDivergence",
-        "A warp reaches a `barrier` or `warp_sync` without all its live lanes. Says which arrived \
-         and which are missing.",
+        "Lanes wait at a `barrier` or `warp_sync` that other live lanes of the warp cannot reach. \
+         Says which arrived and which are missing.",
     ),
     (
         "NoProgress",

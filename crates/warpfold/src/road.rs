@@ -21,7 +21,7 @@ use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
-use warpfold_exec::{ExecOptions, Launch};
+use warpfold_exec::{ExecOptions, Launch, Mode};
 use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
@@ -270,6 +270,7 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            independent: self.options.mode == Mode::Its,
         }
     }
 

@@ -65,7 +65,8 @@ pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
 
-use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
+use crate::yields::writes_memory;
+use crate::{Cfg, DomTree, JoinRule, Joins, Loops, Yields};
 use masks::Masks;
 use reason::Subject as Of;
 use state::State;
@@ -98,6 +99,9 @@ pub struct UniformityOptions {
     /// its parameters vary, any of its lanes may be away, and addresses may be
     /// those of a caller's stack slots.
     pub called: bool,
+    /// Lanes are scheduled independently: where they may wait for each other, those
+    /// that a branch separated need not meet at its join.
+    pub independent: bool,
 }
 
 /// The graph's analyses that this one needs.
@@ -168,6 +172,9 @@ impl Uniformity {
             result.tails[b] = masks.tail_guard(b);
         }
         result.find_exec_scopes(func, cfg, options.called);
+        if options.independent {
+            result.find_yields(func, cfg, &graph.loops, options.called);
+        }
         result
     }
 
@@ -323,6 +330,30 @@ impl Uniformity {
                     self.exec[b] = self.exec[b].max(Some(scope));
                     work.extend(cfg.succs(b));
                 }
+            }
+        }
+    }
+
+    /// A loop that yields lets lanes past its join one after another, so from there
+    /// on any lane may be away. What a group holds that runs a block is another
+    /// matter: groups merge only where a branch separated them, lanes of a group have
+    /// executed all since its last merging together, and what each of them executed
+    /// before, between the branch and its join, counts as separated already.
+    fn find_yields(&mut self, func: &Function, cfg: &Cfg, loops: &Loops, called: bool) {
+        let insts = func.laid_out_insts();
+        let calls = insts.filter(|&(_, i)| func.inst(i).op.effects().calls);
+        // Lanes may come back from a call one after another.
+        let mut work: Vec<Block> = calls.map(|(b, _)| b).collect();
+        let written = called || !work.is_empty() || writes_memory(func);
+        let yields = Yields::new(func, cfg, loops, written);
+        let inside = yields.loops().iter().flat_map(|&l| loops.blocks(l));
+        work.extend(inside);
+        let mut seen: EntitySet<Block> = EntitySet::new();
+        while let Some(b) = work.pop() {
+            if seen.insert(b) {
+                self.live[b] = Some(Scope::Lane);
+                self.exec[b] = Some(Scope::Lane);
+                work.extend(cfg.succs(b));
             }
         }
     }

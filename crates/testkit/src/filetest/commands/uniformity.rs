@@ -9,12 +9,14 @@
 use warpfold::analysis::uniformity::{
     Convergence, LaunchShape, Uniformity as Analysis, UniformityOptions, annotate,
 };
+use warpfold::exec::Mode;
 use warpfold::launch::LaunchSpec;
 
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test uniformity`: the kernel with the analysis's findings beside it.
-/// Options: `joins=default|cfg`, `convergence=ipdom|parked`.
+/// Options: `joins=default|cfg`, `convergence=ipdom|parked`,
+/// `mode=stack|its`.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniformity;
 
@@ -24,7 +26,7 @@ impl FileTest for Uniformity {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "convergence"]
+        &["joins", "convergence", "mode"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -75,6 +77,7 @@ fn how(spec: &LaunchSpec, options: &Options) -> Result<UniformityOptions, String
             Some(other) => return Err(format!("`convergence` is ipdom or parked, not `{other}`")),
         },
         joins: super::joins(options)?,
+        independent: super::mode(options)? == Mode::Its,
         ..UniformityOptions::default()
     })
 }
