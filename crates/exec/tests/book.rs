@@ -129,17 +129,15 @@ fn lock_on_the_stack() -> String {
 
 fn lock_passes(t: &Timeline) -> String {
     let mut text =
-        "| pass | block | lanes | barriers around | issues | of these yields |\n|---|---|---|---|---|---|\n"
-            .to_owned();
+        "| pass | block | lanes | issues | of these yields |\n|---|---|---|---|---|\n".to_owned();
     for (i, p) in t.passes.iter().enumerate() {
         let own = t.issues.iter().filter(|x| x.pass as usize == i);
         let yields = own.clone().filter(|x| matches!(x.site, Site::Yield(_)));
         text += &format!(
-            "| {} | `{}` | `{}` | {} | {} | {} |\n",
+            "| {} | `{}` | `{}` | {} | {} |\n",
             i + 1,
             p.block,
             &lanes(p.mask)[..3],
-            p.depth,
             own.count(),
             yields.count()
         );
