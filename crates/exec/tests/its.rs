@@ -227,7 +227,7 @@ block2:
 }";
 
 fn even_lanes(t: u128) -> u128 {
-    u128::from(t % 2 == 0)
+    u128::from(t.is_multiple_of(2))
 }
 
 #[test]

@@ -333,7 +333,9 @@ impl World<'_> {
                 let offset = (frame.get(address) as u64).wrapping_sub(FUNCTION_BASE);
                 let at = self.functions.get((offset / 16) as usize);
                 match at {
-                    Some(f) if offset % 16 == 0 && f.signature() == func.signatures[sig] => {
+                    Some(f)
+                        if offset.is_multiple_of(16) && f.signature() == func.signatures[sig] =>
+                    {
                         (offset / 16) as usize
                     }
                     _ => return trap(TrapCode::HeapOutOfBounds),
