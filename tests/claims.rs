@@ -13,8 +13,8 @@ mod modes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use kernels::{branchy, divsweep, guarded, warp};
-use warpfold::exec::{self, Arg, ExecOptions, Launch, Outcome};
+use kernels::{branchy, checked, divsweep, guarded, warp};
+use warpfold::exec::{Arg, ExecOptions, Launch, Outcome};
 use warpfold::ir::{self, CounterClass};
 use warpfold_testkit::filetest::{Output, Registry, Runner};
 
@@ -454,7 +454,7 @@ fn c83_every_issue_has_one_mask() {
     let mut args = vec![Arg::Varying((0..64).collect()); 3];
     args[0] = Arg::Varying((0..64).map(|t| t % 8).collect());
     let launch = Launch::linear(1, 64).with_args(args);
-    let outcome = exec::run(&func, &launch, &options).unwrap();
+    let outcome = checked(&func, &launch, &options);
     let timeline = outcome.timeline.unwrap();
     let c = &outcome.counters;
     // A slot for each issue, and in each one a mask that is not empty.

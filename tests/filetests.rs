@@ -41,7 +41,7 @@ fn all_files() {
     // Our files ask for nothing that is not supported.
     assert_eq!(report.skipped, []);
     assert!(report.tally.total.passed > 200, "{:?}", report.tally.total);
-    assert_eq!(report.tally.variants.len(), 12);
+    assert_eq!(report.tally.variants.len(), 14);
     for (variant, counts) in &report.tally.variants {
         assert!(counts.passed > 50 && counts.failed == 0, "{variant}");
     }
@@ -236,6 +236,114 @@ fn blessing_rewrites_text_in_place_and_nothing_else() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+const NOTED: &str = "\
+test uniformity notes=beside block=?,1,1
+
+; A comment.
+function %f(i32) {
+block0(v0: i32): ; runs per grid, v0: uniform(grid)
+    v1 = tid_x   ; stride 1, base warp = 0x0 mod 0x20, zero bits 0xfff00000
+    ; Another.
+    v2 = icmp.i32 ult v1, v0 ; lane
+    br v2, block1, block2 ; divergent, tail guard
+
+block1: ; runs per lane
+    jump block2
+
+block2: ; runs per grid
+    ret
+}
+
+function %g() {
+block0: ; runs per grid
+    ret
+}
+";
+
+#[test]
+fn notes_beside_the_code_are_complete_and_exact() {
+    assert_eq!(failures(NOTED), [""; 0]);
+    for (old, new, want) in [
+        (" ; lane", "", "8: no annotation, but claimed is `lane`"),
+        (
+            "base warp",
+            "base block",
+            "6: annotated `stride 1, base block = 0x0 mod 0x20, zero bits 0xfff00000`, but claimed",
+        ),
+        // Less than is known fails as well.
+        (
+            "v0: uniform(grid)",
+            "v0: lane",
+            "5: annotated `runs per grid, v0: lane`, but claimed is `runs per grid, v0: uniform(grid)`",
+        ),
+        (
+            "ret\n",
+            "ret ; lane\n",
+            "15: annotated `lane`, but nothing is claimed here",
+        ),
+        (
+            "v2 = icmp.i32 ult v1, v0",
+            "v2 = icmp.i32  ult v1, v0",
+            "8: not as it is printed: `v2 = icmp.i32 ult v1, v0`",
+        ),
+        // The other function of the file counts, too.
+        (
+            "{\nblock0: ; runs per grid",
+            "{\nblock0:",
+            "19: no annotation",
+        ),
+        ("block=?,1,1", "block=?,?,?", "6: annotated"),
+        (
+            "block=?,1,1",
+            "block=0,1,1",
+            "1: refused:\n    `block` is three sizes",
+        ),
+        (
+            "block=?,1,1",
+            "block=1,1",
+            "1: refused:\n    `block` is three sizes",
+        ),
+        (
+            "beside",
+            "above",
+            "1: refused:\n    `notes` can only be beside",
+        ),
+    ] {
+        let text = NOTED.replacen(old, new, 1);
+        assert_ne!(text, NOTED);
+        let got = failures(&text);
+        assert!(got.iter().any(|f| f.starts_with(want)), "{want}\n{got:#?}");
+    }
+    let report = Runner::new(Registry::builtin()).report_text("x.wf".as_ref(), NOTED);
+    assert_eq!(report.tally.total.passed, 2, "a case for each function");
+}
+
+#[test]
+fn blessing_rewrites_the_notes_of_functions_that_fail() {
+    let stale = NOTED
+        .replace(" ; lane", "")
+        .replace("; runs per lane", "; x");
+    let bless = Runner::new(Registry::builtin()).bless(true);
+    let report = bless.report_text("x.wf".as_ref(), &stale);
+    assert_eq!((report.failures.len(), report.tally.total.failed), (0, 0));
+    let text = report.blessed.expect("rewritten");
+    assert!(text.contains("; A comment.\n"), "{text}");
+    assert!(
+        text.contains("    v2 = icmp.i32 ult v1, v0 ; lane\n"),
+        "{text}"
+    );
+    // One column.
+    assert!(
+        text.contains("block1:                      ; runs per lane\n"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("block0: ; runs per grid\n    ret\n}\n"),
+        "{text}"
+    );
+    assert_eq!(failures(&text), [""; 0]);
+}
+
 #[test]
 fn an_empty_folder_does_not_pass() {
     let folder = std::env::temp_dir().join(format!("warpfold-empty-{}", std::process::id()));
@@ -301,6 +409,7 @@ fn run_lines_that_are_wrong_fail() {
             "; trap: %divide(7, 0)",
             "expected `trap: %NAME(ARGS) == CODE`",
         ),
+        ("; run: %nope(7, 2) == 3", "the file has no function %nope"),
         ("; run: %divide(7) == 3", "`run: %divide(7) == 3`: "),
         ("; run: %divide(7, 2)", "`run: %divide(7, 2)`: "),
         ("; run", "`run`: unable to parse the run command"),
@@ -364,6 +473,7 @@ block0(v0: i32x4):
         passed: 1,
         failed: 0,
         skipped: 2,
+        contradicted: 0,
     };
     assert_eq!(report.tally.total, want);
     let (reason, n) = report.tally.skipped.first_key_value().unwrap();
@@ -378,6 +488,71 @@ block0(v0: i32x4):
     let broken = vector.replace("iadd", "nonsense");
     let report = divided(&broken);
     assert_eq!(report.tally.total.failed, 2);
+}
+
+/// Whichever function of the file a line names, it is about the one it stands
+/// after, as in Cranelift; and of a name that cannot be written any will do.
+#[test]
+fn lines_go_by_where_they_stand() {
+    let text = "\
+test run
+function %one() -> i32 {
+block0:
+    v0 = iconst.i32 1
+    return v0
+}
+function %two() -> i32 {
+block0:
+    v0 = iconst.i32 2
+    return v0
+}
+; run: %one() == 2
+function u0:3() -> i32 {
+block0:
+    v0 = iconst.i32 3
+    return v0
+}
+; run: %three() == 3
+";
+    let report = Runner::new(Registry::builtin()).report_text("x.clif".as_ref(), text);
+    assert_eq!(report.failures, []);
+    assert_eq!(report.tally.total.passed, 2);
+}
+
+/// They are run all the same, and must give what is documented.
+#[test]
+fn lines_that_the_documentation_contradicts_are_told_apart() {
+    let line = "; run: %f(0x1.fffffep127) == 170141183460469231731687303715884105727\n";
+    let of = |op: &str| {
+        let text = format!(
+            "test run\nfunction %f(f32) -> i128 {{\nblock0(v0: f32):\n    v1 = {op}.i128 v0\n    return v1\n}}\n{line}"
+        );
+        Runner::new(Registry::builtin()).report_text("x.clif".as_ref(), &text)
+    };
+    for (op, want) in [
+        (
+            "fcvt_to_uint",
+            "defined is -20282409603651670423947251286016: the number, 2^128 - 2^104, fits",
+        ),
+        (
+            "fcvt_to_sint",
+            "defined is the trap int_ovf: the number, 2^128 - 2^104, does not fit",
+        ),
+    ] {
+        let report = of(op);
+        assert_eq!(report.failures, [], "{op}");
+        let want =
+            format!("%f(0x1.fffffep127): asks for 170141183460469231731687303715884105727, {want}");
+        assert_eq!(report.contradicted, [(7, want)]);
+        let total = report.tally.total;
+        assert_eq!((total.passed, total.skipped, total.contradicted), (0, 0, 1));
+        assert_eq!(report.tally.variants, []);
+    }
+    // Not by what the documentation says: a failure.
+    let broken = "fcvt_to_sint_sat.i128 v0\n    v2 = fcvt_to_uint";
+    let report = of(broken);
+    assert_eq!(report.tally.total.failed, 1, "{report:?}");
+    assert_eq!(of("fcvt_to_sint_sat").tally.total.passed, 1);
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn every_opcode_that_lowers_has_lines_that_pass() {
                 passed: 1..,
                 failed: 0,
                 skipped: 0,
+                contradicted: 0,
             }) => (),
             other => missing.push(format!("{op}: {other:?}")),
         }

@@ -1,9 +1,11 @@
 //! Kernels that are too long to write out, and a warp to run them.
 
-use warpfold::exec::{self, Arg, ExecOptions, Launch, Mode, Outcome};
+use warpfold::analysis::LaunchShape;
+use warpfold::exec::{Arg, ExecOptions, Launch, Mode, Outcome};
 use warpfold::ir::{
     self, BlockCall, Function, FunctionBuilder, Guard, IntCC, Opcode, Terminator, Type, Value,
 };
+use warpfold_testkit::checks::claimed::run_under_claims;
 
 /// `count` dependent operations on `x`.
 fn filler(b: &mut FunctionBuilder, op: Opcode, count: usize, x: Value, by: Value) -> Value {
@@ -99,6 +101,12 @@ fn verified(b: FunctionBuilder) -> Function {
     func
 }
 
+/// Runs a kernel under every check.
+pub fn checked(func: &Function, launch: &Launch, options: &ExecOptions) -> Outcome {
+    let shape = LaunchShape::new(launch.grid, launch.block);
+    run_under_claims(&[func], 0, launch, shape, options, true).unwrap()
+}
+
 /// Runs one warp; the first parameter is `first` of the lane, the others are
 /// the lane itself.
 pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Outcome {
@@ -110,7 +118,7 @@ pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Outcome {
             mode,
             ..ExecOptions::default()
         };
-        let outcome = exec::run(func, &launch, &options).unwrap();
+        let outcome = checked(func, &launch, &options);
         assert!(outcome.counters.lanes_add_up());
         outcome
     });

@@ -138,6 +138,8 @@ pub fn exempt(op: Opcode) -> Option<&'static str> {
         | Opcode::CallIndirect
         | Opcode::ReturnCall
         | Opcode::ReturnCallIndirect
+        | Opcode::TryCall
+        | Opcode::TryCallIndirect
         | Opcode::FuncAddr => "calls; no value of their own, the filetests run them",
         Opcode::StackAddr => "its value is an address, which every machine lays out for itself",
         Opcode::Nop | Opcode::SequencePoint | Opcode::Fence => "no value and no effect on one lane",

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use warpfold::launch::{ArgOverride, Dims, Overrides};
-use warpfold::{RunOptions, Syntax};
+use warpfold::{RunChecks, RunOptions, Syntax};
 
 use crate::walk::Stage;
 
@@ -82,6 +82,42 @@ impl LaunchArgs {
             step_limit: self.step_limit,
             call_depth: self.call_depth,
             timeline,
+            ..RunOptions::default()
+        }
+    }
+}
+
+/// What is checked while a kernel runs.
+#[derive(Args)]
+#[command(next_help_heading = "Launch")]
+pub struct RunCheckArgs {
+    /// Check while the kernel runs, and fail where something is wrong: what is
+    /// claimed to be uniform, uses of poison, data races
+    #[arg(long = "check", value_name = "WHAT", value_enum, value_delimiter = ',')]
+    checks: Vec<Check>,
+}
+
+/// A check.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Check {
+    /// What the uniformity analysis claims, against what lanes hold
+    Uniformity,
+    /// Poison used as it must not be
+    Poison,
+    /// Accesses of different lanes to one byte that nothing orders
+    Races,
+    /// All of these
+    All,
+}
+
+impl RunCheckArgs {
+    /// The checks that are asked for.
+    pub fn checks(&self) -> RunChecks {
+        let asked = |check| self.checks.contains(&check) || self.checks.contains(&Check::All);
+        RunChecks {
+            uniformity: asked(Check::Uniformity),
+            poison: asked(Check::Poison),
+            races: asked(Check::Races),
         }
     }
 }

@@ -186,6 +186,65 @@ fn a_file_without_branches_says_so() {
     }
 }
 
+/// The branches of a callee that stays are not the kernel's.
+#[test]
+fn branches_of_callees_are_not_the_kernels() {
+    let text = "function %main(i32) -> i32 {
+    fn0 = %down(i32) -> i32
+block0(v0: i32):
+    v1 = call fn0(v0)
+    return v1
+}
+function %down(i32) -> i32 {
+    fn0 = %down(i32) -> i32
+block0(v0: i32):
+    brif v0, block1, block2
+block1:
+    v1 = iconst.i32 1
+    v2 = isub v0, v1
+    v3 = call fn0(v2)
+    return v3
+block2:
+    return v0
+}
+";
+    let out = warpfold_on(&["explain", "-"], text.as_bytes()).ok();
+    let want = "no conditional branch of its own; the one of a function that it calls stays.";
+    assert!(out.contains(want), "{out}");
+    let out = warpfold_on(&["explain", "--format", "json", "-"], text.as_bytes()).ok();
+    let doc: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(doc["branches_called"], 1);
+}
+
+#[test]
+fn opt_as_json_has_the_code_and_how_it_came_about() {
+    let text = warpfold(&["opt", "--profile", CLAMP]).ok();
+    let doc = json(&["opt", "--profile", "--format", "json", CLAMP]);
+    assert_eq!(doc["version"], 1);
+    assert_eq!(doc["command"], "opt");
+    assert_eq!(doc["code"], text);
+    let explained = json(&["explain", "--profile", "--format", "json", CLAMP]);
+    for part in ["branches", "cost", "settings", "machine"] {
+        assert!(!doc[part].is_null(), "{part}");
+        assert_eq!(doc[part], explained[part], "{part}");
+    }
+    let stages = doc["stages"].as_array().unwrap();
+    let column = |key: &str| stages.iter().map(|s| s[key].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        column("name"),
+        ["written", "before", "canonical", "converted"]
+    );
+    assert_eq!(column("branches"), [2, 2, 2, 0]);
+    assert_eq!(stages[0]["passes"], Value::Array(Vec::new()));
+    assert_eq!(stages[2]["passes"][0], "hoist");
+    assert_eq!(stages[3]["passes"][0], "ifconv");
+    let blocks = text.matches("\nblock").count();
+    assert_eq!(stages[3]["blocks"], blocks);
+    let raw = json(&["opt", "--no-cleanup", "--format", "json", CLAMP]);
+    assert_eq!(raw["stages"][3]["passes"].as_array().unwrap().len(), 1);
+    assert!(raw["stages"][3]["instructions"].as_u64() >= stages[3]["instructions"].as_u64());
+}
+
 #[test]
 fn opt_prints_ir_that_every_command_reads() {
     let path = scratch("clamp.wf");
@@ -301,6 +360,131 @@ fn uniformity_annotates_values_and_branches() {
     assert_eq!(entry["branch"]["splits"], true);
     assert!(entry["branch"]["reason"].is_string());
     assert!(doc["blocks"][0]["values"].as_array().unwrap().len() > 10);
+    let differs = entry["values"].as_array().unwrap().iter();
+    let differs = differs.filter(|v| v["scope"] == "lane");
+    for v in differs {
+        assert_eq!(v["cause"]["subject"], v["value"], "{v}");
+        assert!(
+            v["cause"]["kind"].is_string() && v["reason"].is_string(),
+            "{v}"
+        );
+    }
+}
+
+/// The last round's count of a loop that lanes leave one by one.
+const LEFT: &str = "\
+;! block = 64
+function %left(i32) {
+block0(v0: i32):
+    v1 = const.i32 1
+    v2 = tid_x
+    jump block1(v1)
+
+block1(v3: i32):
+    v4 = iadd.i32 v3, v1
+    v5 = icmp.i32 ult v4, v2
+    br v5, block1(v4), block2
+
+block2:
+    v6 = iadd.i32 v4, v0
+    exit if v5
+    jump block3
+
+block3:
+    ret
+}
+";
+
+fn left(name: &str) -> String {
+    let path = scratch(name);
+    std::fs::write(&path, LEFT).unwrap();
+    path
+}
+
+#[test]
+fn why_follows_the_chain() {
+    let path = left("why.wf");
+    let why = |what: &str| warpfold(&["uniformity", "--why", what, &path]).ok();
+    let branch = "  the branch of block1 depends on v5\n  v5 depends on v2\n  \
+                  v2 is tid_x, which differs between lanes\n";
+    assert_eq!(
+        why("v6"),
+        format!(
+            "v6: lane\n  v6 depends on v4, which varies in the loop at block1 that lanes leave \
+             one by one at block1\n{branch}"
+        )
+    );
+    assert_eq!(
+        why("v4"),
+        "v4: uniform(grid)\n  the lanes of a warp agree\n"
+    );
+    assert_eq!(
+        why("v4@block2"),
+        format!(
+            "v4 at block2: lane\n  v4 depends on v4, which varies in the loop at block1 that lanes \
+             leave one by one at block1\n{branch}"
+        )
+    );
+    assert_eq!(
+        why("block1"),
+        format!("block1: runs per lane, its branch is lane\n{branch}")
+    );
+    assert_eq!(
+        why("block3"),
+        "block3: runs per lane\n  block3 runs without lanes that may have left in block2\n"
+    );
+    assert_eq!(
+        why("block0"),
+        "block0: runs per grid\n  the lanes of a warp agree\n"
+    );
+
+    let doc = json(&["uniformity", "--why", "v6", "--format", "json", &path]);
+    assert_eq!(doc["version"], 1);
+    assert_eq!(doc["subject"], "v6");
+    assert_eq!(doc["claim"], "lane");
+    let chain = doc["chain"].as_array().unwrap();
+    let kinds: Vec<&str> = chain.iter().map(|s| s["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["temporal", "operand", "operand", "source"]);
+    assert_eq!(chain[0]["next"], "block1");
+    assert_eq!(chain[2]["next"], "v2");
+    assert!(chain[3]["next"].is_null());
+
+    let doc = json(&["uniformity", "--format", "json", &path]);
+    let block2 = &doc["blocks"][2];
+    assert_eq!(block2["here"][0]["value"], "v4");
+    assert_eq!(block2["here"][0]["cause"]["kind"], "temporal");
+    assert_eq!(doc["blocks"][3]["live_scope"], "grid");
+    assert_eq!(doc["blocks"][3]["cause"]["kind"], "left");
+    assert_eq!(doc["blocks"][0]["values"][2]["stride"], 1);
+}
+
+#[test]
+fn why_refuses_what_is_not_there() {
+    let path = left("why-not.wf");
+    for (what, want) in [
+        (
+            "v7",
+            "there is no `v7` in %left; its values are v0, v1, v2, v3, v4, v5, v6",
+        ),
+        (
+            "block9",
+            "there is no `block9` in %left; its blocks are block0, block1, block2, block3",
+        ),
+        ("v4@block9", "there is no `block9`"),
+        ("v4@v3", "`v3` is neither a value"),
+        (
+            "x",
+            "`x` is neither a value like `v3`, `v3@block1`, nor a block like `block1`",
+        ),
+        ("v", "`v` is neither"),
+        ("v01", "`v01` is neither"),
+        ("block", "`block` is neither"),
+        ("v99999999999", "`v99999999999` is neither"),
+        ("", "`` is neither"),
+    ] {
+        let error = warpfold(&["uniformity", "--why", what, &path]).error(2);
+        assert!(error.contains(want), "{error}");
+    }
 }
 
 #[test]
@@ -436,8 +620,8 @@ fn a_branch_priced_with_another_shows_no_cost_of_its_own() {
     let text = warpfold(&["run", "--force", "straight", kernel]).ok();
     let row = text.lines().find(|l| l.starts_with("49: brif")).unwrap();
     assert!(row.ends_with('·') && !row.contains(" 0 "), "{row}");
-    let why = "`straight` had no effect: block1 is entered from several places";
-    assert!(text.contains(&format!("\n44: brif  {why}\n")), "{text}");
+    let why = "straight, decided with line 44";
+    assert!(text.contains(&format!("\n49: brif  {why}\n")), "{text}");
 }
 
 /// Straight code that is cheaper at any overhead has no break-even.

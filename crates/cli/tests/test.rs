@@ -108,7 +108,7 @@ fn json_says_the_same() {
     assert_eq!(doc["printed"][0]["message"], "%double(-3) -> -6");
     assert_eq!(doc["failures"], Value::Array(Vec::new()));
     let variants = doc["variants"].as_array().unwrap();
-    assert_eq!(variants.len(), 12);
+    assert_eq!(variants.len(), 14);
     assert!(variants.iter().all(|v| v["passed"] == 2), "{variants:?}");
     let opcodes = doc["opcodes"].as_array().unwrap();
     let of = |name: &str| opcodes.iter().find(|o| o["name"] == name).unwrap();
@@ -132,6 +132,51 @@ fn json_says_the_same() {
     assert_eq!(row("vector"), "1 SIMD vectors");
     assert_eq!(row("splat"), "0 0 1");
     assert_eq!(row("iadd"), "2 0 0");
+}
+
+/// Lines that CLIF's documentation contradicts are counted and told at the end.
+#[test]
+fn contradicted_lines_are_told_with_both_values() {
+    let text = "\
+test interpret
+function %f(f32) -> i128 {
+block0(v0: f32):
+    v1 = fcvt_to_sint.i128 v0
+    return v1
+}
+; run: %f(0x1.0) == 1
+; run: %f(0x1.fffffep127) == 170141183460469231731687303715884105727
+";
+    let path = file("contradicted.clif", text);
+    let said = "%f(0x1.fffffep127): asks for 170141183460469231731687303715884105727, defined is \
+                the trap int_ovf: the number, 2^128 - 2^104, does not fit";
+    let out = warpfold(&["test", &path]).ok();
+    let end = format!(
+        "\n\ncontradicted by CLIF's documentation, which is followed:\n{path}:8: {said}\n\n\
+         1 passed, 0 failed, 0 skipped, 1 contradicted\n"
+    );
+    assert!(out.ends_with(&end), "{out}");
+    let out = warpfold(&["test", "--format", "json", &path]).ok();
+    let doc: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&doc["skipped"], &doc["contradicted"]),
+        (&0.into(), &1.into())
+    );
+    assert_eq!(doc["contradicted_cases"][0]["line"], 8);
+    assert_eq!(doc["contradicted_cases"][0]["message"], said);
+}
+
+/// A link to a folder above repeats nothing.
+#[cfg(unix)]
+#[test]
+fn links_to_folders_are_not_followed() {
+    let folder = scratch("links");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(format!("{folder}/double.clif"), DOUBLE).unwrap();
+    std::os::unix::fs::symlink(&folder, format!("{folder}/again")).unwrap();
+    let out = warpfold(&["test", &folder]).ok();
+    assert!(out.ends_with("\n2 passed, 0 failed, 0 skipped\n"), "{out}");
 }
 
 #[test]

@@ -240,8 +240,9 @@ pub fn intrinsics_page() -> String {
          execute the call together.\n\n\
          The math functions have C's names: no suffix for `f64`, `f` for `f32`; and `f16` for half\n\
          precision, where the `f32` result is rounded. They come from the `libm` crate, so their bits are\n\
-         the same on every platform. They are pure, never trap, and cost what the class `math` (`math64` on\n\
-         `f64`) costs.\n\n\
+         the same on every platform. Like those of GPUs they are not always rounded to nearest:\n\
+         `%atan2f(+Inf, 0x1.0)` is `0x1.921fb4p0`, one unit in the last place below half of pi. They are pure,\n\
+         never trap, and cost what the class `math` (`math64` on `f64`) costs.\n\n\
          | intrinsic | instruction | meaning |\n\
          |---|---|---|\n",
     );

@@ -32,13 +32,18 @@ pub enum ErrorKind {
     Symbol,
     /// A call or the address of a function that is not there.
     Call,
+    /// A call by a name that an intrinsic or a routine of Cranelift's library has
+    /// too, or with other types than the function of that name has.
+    Name,
+    /// A routine of Cranelift's library that no opcode stands for.
+    Libcall,
     /// Something else that is not supported.
     Other,
 }
 
 impl ErrorKind {
     /// All kinds, in order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Text,
         Self::Invalid,
         Self::Vector,
@@ -48,6 +53,8 @@ impl ErrorKind {
         Self::Unwind,
         Self::Symbol,
         Self::Call,
+        Self::Name,
+        Self::Libcall,
         Self::Other,
     ];
 
@@ -63,6 +70,8 @@ impl ErrorKind {
             Self::Unwind => "unwind",
             Self::Symbol => "symbol",
             Self::Call => "call",
+            Self::Name => "name",
+            Self::Libcall => "libcall",
             Self::Other => "other",
         }
     }
@@ -79,6 +88,8 @@ impl ErrorKind {
             Self::Unwind => "exceptions",
             Self::Symbol => "addresses of symbols",
             Self::Call => "calls of functions that are not there",
+            Self::Name => "calls by a name that means something else",
+            Self::Libcall => "calls of Cranelift's library that are no math",
             Self::Other => "otherwise not supported",
         }
     }
@@ -121,14 +132,14 @@ impl ErrorKind {
             | Opcode::StackSwitch
             | Opcode::Blendv
             | Opcode::Debugtrap => Self::Machine,
-            Opcode::TryCall | Opcode::TryCallIndirect | Opcode::GetExceptionHandlerAddress => {
-                Self::Unwind
-            }
+            Opcode::GetExceptionHandlerAddress => Self::Unwind,
             Opcode::SymbolValue | Opcode::TlsValue => Self::Symbol,
             Opcode::Call
             | Opcode::CallIndirect
             | Opcode::ReturnCall
             | Opcode::ReturnCallIndirect
+            | Opcode::TryCall
+            | Opcode::TryCallIndirect
             | Opcode::FuncAddr => Self::Call,
             _ => Self::Other,
         }
@@ -193,7 +204,7 @@ mod tests {
                 ErrorKind::Machine,
             ),
             (
-                "(i64 vmctx)",
+                "(i64 sarg(64))",
                 "block0(v0: i64):\n return",
                 ErrorKind::CallConv,
             ),
@@ -207,8 +218,43 @@ mod tests {
                 "fn0 = %g()\nblock0:\n call fn0()\n return",
                 ErrorKind::Call,
             ),
+            (
+                "()",
+                "sig0 = () tail\nfn0 = %g() tail\nblock0:\n try_call fn0(), sig0, block1, []\nblock1:\n return",
+                ErrorKind::Call,
+            ),
+            (
+                "() -> i64",
+                "fn0 = %f() -> i32\nblock0:\n v0 = func_addr.i64 fn0\n return v0",
+                ErrorKind::Name,
+            ),
+            (
+                "(i64)",
+                "fn0 = %Memset(i64, i32, i64) -> i64\nblock0(v0: i64):\n v1 = func_addr.i64 fn0\n return",
+                ErrorKind::Libcall,
+            ),
+            (
+                "() -> i64",
+                "block0:\n v0 = get_exception_handler_address.i64 block0, 0\n return v0",
+                ErrorKind::Unwind,
+            ),
         ] {
             assert_eq!(kind(&unit(signature, body)), Some(want), "{body}");
+        }
+    }
+    /// It is there; what is wrong is its name, and the reason must say so.
+    #[test]
+    fn a_name_with_two_meanings() {
+        for name in ["tanhf", "CeilF32"] {
+            let text = format!(
+                "function %main(f32) -> f32 {{\n    fn0 = %{name}(f32) -> f32\nblock0(v0: f32):\n    v1 = call fn0(v0)\n    return v1\n}}\n\
+                 function %{name}(f32) -> f32 {{\nblock0(v0: f32):\n    return v0\n}}\n"
+            );
+            let units = read_each(&text, &ReadOptions::default()).expect("two functions");
+            let errors = units[0].lowered.as_ref().expect_err("two meanings");
+            assert_eq!(errors[0].kind, ErrorKind::Name);
+            assert!(errors[0].message.contains("has that name too"), "{name}");
+            assert!(units[1].lowered.is_ok(), "it can be run by itself");
         }
     }
 }

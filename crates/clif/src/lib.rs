@@ -25,14 +25,17 @@
 //! ```
 //!
 //! Functions of a file call each other by name or address. CLIF has no opcodes for warps; they
-//! are calls to the imported functions of [`INTRINSICS`].
+//! are calls to the imported functions of [`INTRINSICS`]. Of Cranelift's own
+//! library calls those that compute what an opcode does are that opcode ([`routine`]).
 
 mod error;
 mod intrinsics;
 mod kind;
 mod lex;
+mod libcalls;
 mod lower;
 mod opmap;
+mod page;
 mod read;
 mod scan;
 
@@ -40,7 +43,9 @@ pub use cranelift_codegen;
 pub use error::ClifError;
 pub use intrinsics::{INTRINSICS, Intrinsic, Slot, intrinsics_page};
 pub use kind::ErrorKind;
-pub use lower::{Lowered, ReadOptions, SourceBranch, lower, lower_all};
-pub use opmap::{Rule, coverage_page, rule};
+pub use libcalls::{Routine, routine};
+pub use lower::{Lowered, ReadOptions, SourceBranch, lower, lower_all, with_helpers};
+pub use opmap::{Rule, rule};
+pub use page::coverage_page;
 pub use read::{Unit, read, read_each, text_of};
 pub use target_lexicon::{PointerWidth, Triple};

@@ -10,7 +10,8 @@
 //!   billion values) and blocks above [`MAX_BLOCK`];
 //! - dynamic vector types, slots and what works on them, which the reader
 //!   makes assertions about, and constants of vectors, whose length it asserts;
-//! - exceptional calls, whose signatures the reader does not look up;
+//! - calls that may throw with a signature that is not declared, which the
+//!   reader does not look up, and what looks at their handlers;
 //! - more than [`MAX_LIST`] commas in one pair of parentheses or brackets, or
 //!   in a list without any, as results are (more than 65,535 parameters of a
 //!   block or results of a call fail an assertion);
@@ -152,6 +153,11 @@ struct Checker<'a> {
     after_comma: bool,
     after_line: bool,
     flags: BTreeSet<Vec<&'a str>>,
+    /// The signatures that have been named so far. The reader looks them up, but
+    /// where the call may throw.
+    signatures: BTreeSet<&'a str>,
+    /// Whether the next signature is that of such a call.
+    throws: bool,
     /// The words after a memory opcode, up to its first value.
     current: Option<Vec<&'a str>>,
     /// Of an error, what it is about.
@@ -217,7 +223,11 @@ impl<'a> Checker<'a> {
                     self.kind = ErrorKind::Vector;
                     Some(vector(word))
                 }
-                "try_call" | "try_call_indirect" | "get_exception_handler_address" => {
+                "try_call" | "try_call_indirect" => {
+                    self.throws = true;
+                    None
+                }
+                "get_exception_handler_address" => {
                     self.kind = ErrorKind::Unwind;
                     Some(format!(
                         "`{word}` is not supported: there is no unwinding in a warp"
@@ -225,6 +235,12 @@ impl<'a> Checker<'a> {
                 }
                 _ => None,
             };
+        }
+        if head == "sig" {
+            if std::mem::take(&mut self.throws) && !self.signatures.contains(digits) {
+                return Some(format!("'{word}' is not declared"));
+            }
+            self.signatures.insert(digits);
         }
         let limit = match head {
             "dt" | "dss" | "const" => {
@@ -336,11 +352,14 @@ mod tests {
         assert!(at("v1 = vconst.i8x2 0xffffffff").2.contains("vectors"));
         assert!(at("const0 = i8x2 0xffffffff").2.contains("vectors"));
         assert!(at("gv0 = dyn_scale_target_const.i32").2.contains("dynamic"));
-        assert!(
-            at("try_call fn0(), sig9, block1, []")
-                .2
-                .contains("unwinding")
-        );
+        for text in [
+            "try_call fn0(), sig9, block1, []",
+            "try_call_indirect v0(),\nsig9, block1, []",
+        ] {
+            assert_eq!(at(text).2, "'sig9' is not declared");
+        }
+        let handler = "v1 = get_exception_handler_address.i64 block0, 0";
+        assert!(at(handler).2.contains("unwinding"));
         assert_eq!(at("v1 = $").2, "the character '$' is no part of CLIF");
         let many = |item: &str| item.repeat(60_001);
         for list in [

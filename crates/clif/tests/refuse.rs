@@ -87,10 +87,25 @@ block0(v0: i32x4, v1: f16):
 #[test]
 fn parameters_with_a_purpose() {
     assert_eq!(
-        bad("function %f(i64 vmctx, i64 sret) {\nblock0(v0: i64, v1: i64):\n    return\n}"),
+        bad("function %f(i64 vmctx, i64 sarg(64)) {
+    sig0 = (i64 sarg(16)) tail
+    fn0 = %g(i64 sarg(8))
+block0(v0: i64, v1: i64):
+    call fn0(v0)
+    call_indirect sig0, v0(v1)
+    try_call_indirect v0(v1), sig0, block1, []
+block1:
+    return
+}
+function %g(i64) {
+block0(v0: i64):
+    return
+}"),
         [
-            "1:1: %f: a parameter is marked `vmctx`: a kernel is launched with plain values only",
-            "1:1: %f: a parameter is marked `sret`: a kernel is launched with plain values only",
+            "1:1: %f: a parameter is marked `sarg(64)`: a call copies no structs; pass the address",
+            "5:5: %f: `call` passes a value marked `sarg(8)`: a call copies no structs; pass the address",
+            "6:5: %f: `call_indirect` passes a value marked `sarg(16)`: a call copies no structs; pass the address",
+            "7:5: %f: `try_call_indirect` passes a value marked `sarg(16)`: a call copies no structs; pass the address",
         ]
     );
 }
@@ -156,7 +171,7 @@ fn calls() {
     fn6 = %barrier() -> i32
     fn7 = %shared_base() -> i32
     fn8 = %read_first(i32x4) -> i32x4
-    fn9 = %CeilF32(f32) -> f32
+    fn9 = %Probestack(f32) -> f32
     fn10 = %sinf(f64) -> f64
     fn11 = %sinl(f64) -> f64
 block0(v0: i64, v1: i32):
@@ -188,7 +203,7 @@ block0(v0: i64, v1: i32):
             "23:10: %f: %barrier is declared as () -> i32; its signature is ()",
             "24:10: %f: %shared_base is declared as () -> i32; its signature is () -> i64",
             "26:10: %f: `func_addr` of %laneid: the file has no such function",
-            "28:11: %f: `call` of %CeilF32: the file has no such function",
+            "28:11: %f: `call` of the libcall %Probestack is not supported: the executor checks a lane's stack by itself",
             "30:11: %f: %sinf is declared as (f64) -> f64; its signature is (f32) -> f32",
             "31:11: %f: `call` of %sinl: the file has no such function; near are the intrinsics %sin, %sinf",
         ]

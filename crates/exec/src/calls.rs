@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, TrapCode};
 
 use crate::census::Open;
+use crate::check::frame::Shadow;
 use crate::engine::Engine;
 use crate::error::ExecError;
 use crate::launch::Mode;
@@ -105,6 +106,8 @@ pub(crate) struct FrameState {
     slots: LocalMark,
     pub pending: Pending,
     pub resume: Option<Resume>,
+    /// What checks keep.
+    pub shadow: Shadow,
 }
 
 impl FrameState {
@@ -116,6 +119,7 @@ impl FrameState {
             slots,
             pending: Pending::default(),
             resume: None,
+            shadow: Shadow::default(),
         }
     }
 }
@@ -144,8 +148,7 @@ impl Warp {
 
     /// Entries on the stacks of all frames.
     pub(crate) fn stack_depth(&self) -> usize {
-        let below: usize = self.callers.iter().map(|f| f.stack.depth()).sum();
-        below + self.stack.depth()
+        self.below + self.stack.depth()
     }
 
     /// Others may have acted: what was seen of any frame proves nothing.
@@ -251,11 +254,13 @@ impl<'a> Engine<'a> {
             return;
         };
         let state = FrameState::new(function, home, slots);
-        let frame = self.callee_frame(w, call, lanes, base, state);
+        let site = w.state.pending.callees.site;
+        let frame = self.callee_frame(w, (call, site), lanes, base, state);
         let caller = w.swap(frame);
         if replaces {
             self.recycle(caller);
         } else {
+            w.below += caller.stack.depth();
             w.callers.push(caller);
             let depth = w.callers.len() as u64 + 1;
             let most = &mut self.tally.counters.max_call_depth;
@@ -277,7 +282,7 @@ impl<'a> Engine<'a> {
     pub(crate) fn callee_frame(
         &mut self,
         w: &Warp,
-        call: u32,
+        (call, site): (u32, Option<Site>),
         lanes: u32,
         base: u64,
         state: FrameState,
@@ -310,7 +315,11 @@ impl<'a> Engine<'a> {
         frame.stack.reset(callee.entry, lanes);
         frame.open.clear();
         frame.progress = Progress::new();
-        frame.state = state;
+        let shadow = match (&self.checker, site) {
+            (Some(checker), Some(site)) => checker.call(program, callee, w, site, lanes),
+            _ => Shadow::default(),
+        };
+        frame.state = FrameState { shadow, ..state };
         self.frame_bytes += callee.warp_bytes();
         frame
     }
@@ -340,6 +349,7 @@ impl<'a> Engine<'a> {
         let Some(caller) = w.callers.pop() else {
             return;
         };
+        w.below -= caller.stack.depth();
         w.local.release(w.state.slots);
         let frame = w.swap(caller);
         self.recycle(frame);
@@ -372,6 +382,10 @@ impl<'a> Engine<'a> {
         behind: Behind,
         mask: u32,
     ) -> Result<Cursor, ExecError> {
+        if let Some(checker) = &mut self.checker {
+            let call = self.program.segments[behind.segment].first as usize - 1;
+            checker.after(self.program, w, behind.block, call, mask)?;
+        }
         let record = self.begin_segment(w, behind.segment, mask, behind.pass)?;
         Ok(Cursor {
             block: behind.block,
@@ -436,6 +450,11 @@ impl<'a> Engine<'a> {
 
     /// Lanes leave for good, in a segment of the function that runs.
     pub(crate) fn retire(&mut self, w: &mut Warp, segment: usize, lanes: u32) {
+        // The usual case; and with it a warp looks at all its frames at most 32
+        // times, however often it calls.
+        if lanes == 0 {
+            return;
+        }
         w.live &= !lanes;
         self.leave_function(w, segment, lanes);
         match self.options.mode {
@@ -446,7 +465,9 @@ impl<'a> Engine<'a> {
 
     fn retire_from_callers(&mut self, w: &mut Warp, lanes: u32) {
         for frame in &mut w.callers {
+            let depth = frame.stack.depth();
             frame.stack.retire(lanes);
+            w.below -= depth - frame.stack.depth();
             if frame.state.function == self.linked.entry
                 && let Some(census) = &mut self.census
                 && let Some(Resume::Call(behind, _)) = frame.state.resume
@@ -471,6 +492,68 @@ impl CallSite {
         match self {
             Self::Op(i) => program.site(i),
             Self::Tail(b) => program.term_site(b),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpfold_ir::parse_module;
+
+    use crate::stack::LOOKS;
+    use crate::{Arg, ExecOptions, Launch, run_functions};
+
+    const DOWN: &str = "\
+function %main(i32 varying) -> i32 {
+    fn0 = %down(i32) -> i32
+block0(v0: i32):
+    v1 = call fn0(v0)
+    ret v1
+}
+
+function %down(i32) -> i32 {
+    fn0 = %down(i32) -> i32
+block0(v0: i32):
+    v1 = const.i32 0
+    v2 = icmp.i32 ne v0, v1
+    br v2, block1, block2
+
+block1:
+    v3 = const.i32 1
+    v4 = isub.i32 v0, v3
+    v5 = call fn0(v4)
+    v6 = iadd.i32 v5, v3
+    ret v6
+
+block2:
+    v7 = udiv.i32 v3, v0
+    ret v7
+}
+";
+
+    /// A call looks at so many frames, however deep it is: also where lanes
+    /// part on the way, and where they trap at the bottom.
+    #[test]
+    fn a_call_does_not_look_at_all_frames() {
+        for (traps, end) in [(0, "ret v0"), (32, "v7 = udiv.i32 v1, v0\n    ret v7")] {
+            let text = DOWN.replace("v7 = udiv.i32 v3, v0\n    ret v7", end);
+            let module = parse_module(&text).expect("valid text");
+            let functions: Vec<_> = module.functions.iter().collect();
+            let looks = |depth: u128| {
+                LOOKS.set(0);
+                let args = (0..32).map(|lane| depth + 3 * lane).collect();
+                let launch = Launch::linear(1, 32).with_args(vec![Arg::Varying(args)]);
+                let options = ExecOptions {
+                    call_depth: 10_000,
+                    ..ExecOptions::default()
+                };
+                let run = run_functions(&functions, 0, &launch, &options).expect("it ends");
+                assert_eq!(run.traps.len(), traps);
+                assert!(u128::from(run.counters.max_call_depth) > depth);
+                LOOKS.get()
+            };
+            let (once, twice) = (looks(1_000), looks(2_000));
+            assert!(twice < 3 * once, "{once} looks, then {twice}");
         }
     }
 }

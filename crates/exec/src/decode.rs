@@ -78,6 +78,7 @@ impl<'a> Program<'a> {
                 constants: Vec::new(),
                 params: Vec::new(),
                 returned: Vec::new(),
+                places: SecondaryMap::new(),
                 entry,
                 sizes: [0; Kind::COUNT],
                 slots: slots.into(),
@@ -91,6 +92,7 @@ impl<'a> Program<'a> {
         for &b in &func.layout {
             decoder.block(b, &cfg, &joins)?;
         }
+        decoder.program.places = decoder.places;
         Ok(decoder.program)
     }
 }

@@ -392,6 +392,10 @@ const FAILURES: &[(&str, &str)] = &[
         "RecordLimit",
         "Timeline and event log together take more records than allowed.",
     ),
+    (
+        "Check",
+        "A [check](checks.md) that was asked for found something wrong.",
+    ),
 ];
 
 /// All tables.
@@ -657,6 +661,20 @@ mod tests {
                 warp,
             },
             ExecError::RecordLimit { limit },
+            ExecError::Check(Box::new(crate::CheckError::Claim {
+                at: crate::Where {
+                    site: crate::Site::Term(block),
+                    origin: warpfold_ir::Origin::default(),
+                    function,
+                    grid_block,
+                    warp,
+                    lanes: 0,
+                },
+                value: None,
+                block,
+                claim: String::new(),
+                found: String::new(),
+            })),
         ];
         // A new one does not compile until it is named here.
         let names: Vec<&str> = all
@@ -667,6 +685,7 @@ mod tests {
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",
+                ExecError::Check(_) => "Check",
             })
             .collect();
         assert_eq!(names, FAILURES.iter().map(|f| f.0).collect::<Vec<_>>());

@@ -8,6 +8,7 @@ use warpfold_ir::{Imm, Origin, TrapCode};
 
 use crate::calls::{Frame, FrameState};
 use crate::census::Census;
+use crate::check::{Checker, Checks};
 use crate::counters::WarpCounters;
 use crate::error::{ExecError, LaunchError};
 use crate::events::Event;
@@ -50,6 +51,8 @@ pub(crate) struct Engine<'a> {
     pub events: Option<Vec<Event>>,
     pub traps: Vec<TrapRecord>,
     pub returns: Returns,
+    /// What is checked, if anything is.
+    pub checker: Option<Box<Checker>>,
     /// Unused frames, by function.
     pub pool: Vec<Vec<Frame>>,
     /// Bytes of the frames that are called, and how many there may be.
@@ -73,6 +76,7 @@ impl<'a> Engine<'a> {
         linked: &'a Linked<'a>,
         launch: &'a Launch,
         options: &'a ExecOptions,
+        checks: &Checks<'_>,
         dims: Dimensions,
     ) -> Result<Self, ExecError> {
         let program = linked
@@ -106,6 +110,7 @@ impl<'a> Engine<'a> {
             events: options.events.then(Vec::new),
             traps: Vec::new(),
             returns: Returns::new(program.func.results.len(), threads),
+            checker: Checker::new(linked, checks, dims.blocks),
             pool: linked.programs.iter().map(|_| Vec::new()).collect(),
             frame_bytes: 0,
             frame_limit: MAX_WARP_BYTES - bytes,
@@ -128,6 +133,10 @@ impl<'a> Engine<'a> {
         for grid_block in 0..self.dims.blocks {
             self.start_block(&mut warps, &template, grid_block);
             self.run_block(&mut warps)?;
+            if let (Some(checker), Some(w)) = (&mut self.checker, warps.first()) {
+                let kernel = self.linked.program(self.linked.entry);
+                checker.finish_block(kernel.unwrap_or(self.program), w)?;
+            }
             let counters = warps.iter().map(|w: &Warp| w.counters);
             self.tally.warps.extend(counters);
         }
@@ -148,6 +157,9 @@ impl<'a> Engine<'a> {
         self.shared.fill(0);
         self.frame_bytes = 0;
         self.switch_to(self.linked.entry);
+        if let Some(checker) = &mut self.checker {
+            checker.start_block(self.dims.warps as usize);
+        }
         for number in 0..self.dims.warps {
             let first = number * LANES as u32;
             let count = (self.dims.threads - first).min(LANES as u32);
@@ -158,6 +170,7 @@ impl<'a> Engine<'a> {
                 w.registers.clone_from(template);
                 w.local.clear();
                 w.callers.clear();
+                w.below = 0;
                 w.stack = stack;
                 w.live = exist;
                 w.grid_block = grid_block;
@@ -174,6 +187,7 @@ impl<'a> Engine<'a> {
                     local: LocalStack::default(),
                     state: FrameState::new(self.linked.entry, None, LocalStack::default().mark()),
                     callers: Vec::new(),
+                    below: 0,
                     number,
                     grid_block,
                     first_thread,
@@ -238,6 +252,9 @@ impl<'a> Engine<'a> {
                 return Ok(());
             }
             self.tally.counters.barriers += 1;
+            if let Some(checker) = &mut self.checker {
+                checker.pass_barrier();
+            }
             for (w, state) in warps.iter_mut().zip(&mut states) {
                 if *state == State::Waiting {
                     *state = State::Ready;
@@ -287,6 +304,7 @@ impl<'a> Engine<'a> {
             } else {
                 Ending::Trapped
             },
+            checked: self.checker.map(|c| c.checked()),
             traps: self.traps,
             memory: self.memory,
             timeline: self.timeline,

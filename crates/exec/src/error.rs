@@ -2,6 +2,7 @@
 
 use warpfold_ir::{Block, FuncRef, Origin, TrapCode};
 
+use crate::check::CheckError;
 use crate::outcome::Site;
 
 /// What is wrong with a launch before it runs.
@@ -171,6 +172,9 @@ pub enum ExecError {
         /// Warp in the block.
         warp: u32,
     },
+    /// A check that was asked for found something wrong.
+    #[error("{0}")]
+    Check(Box<CheckError>),
     /// Timeline and events have too many records.
     #[error("more than {limit} timeline records and events")]
     RecordLimit {

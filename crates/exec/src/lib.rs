@@ -46,6 +46,7 @@ mod access;
 mod atomic;
 mod calls;
 mod census;
+mod check;
 mod counters;
 mod cross;
 mod decode;
@@ -76,6 +77,7 @@ mod timeline;
 mod transactions;
 mod warp;
 
+pub use check::{CheckError, Checked, Checks, PoisonUse, RacingAccess, RacingKind, Where};
 pub use counters::{
     BlockCounters, BranchCounters, BranchKinds, Counters, LoadStore, LostLanes, SharedTransactions,
     Transactions, WarpCounters,
@@ -128,8 +130,23 @@ pub fn run_functions(
     launch: &Launch,
     options: &ExecOptions,
 ) -> Result<Outcome, ExecError> {
+    run_checked(functions, entry, launch, options, &Checks::NONE)
+}
+
+/// The same under [`Checks`]; [`Outcome::checked`] says how much was checked.
+///
+/// # Errors
+/// As [`run_functions`], and [`ExecError::Check`] with the first thing that a
+/// check finds wrong.
+pub fn run_checked(
+    functions: &[&Function],
+    entry: usize,
+    launch: &Launch,
+    options: &ExecOptions,
+    checks: &Checks<'_>,
+) -> Result<Outcome, ExecError> {
     let func = functions.get(entry).ok_or(LaunchError::Incomplete)?;
     let dims = launch.check(func)?;
     let linked = linked::Linked::new(functions, entry, options)?;
-    engine::Engine::new(&linked, launch, options, dims)?.run()
+    engine::Engine::new(&linked, launch, options, checks, dims)?.run()
 }

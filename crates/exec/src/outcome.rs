@@ -5,6 +5,7 @@ use std::fmt;
 use warpfold_analysis::Profile;
 use warpfold_ir::{Block, Inst, Origin, TrapCode};
 
+use crate::check::Checked;
 use crate::counters::{BlockCounters, BranchCounters, Counters, WarpCounters};
 use crate::error::describe;
 use crate::events::Event;
@@ -182,6 +183,8 @@ pub struct Outcome {
     pub timeline: Option<Timeline>,
     /// Every event, by thread and in each thread in order, if asked for.
     pub events: Option<Vec<Event>>,
+    /// How much was checked, if anything was to be.
+    pub checked: Option<Checked>,
     /// How it ended.
     pub end: Ending,
 }

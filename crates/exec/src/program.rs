@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cranelift_entity::SecondaryMap;
 use warpfold_analysis::Yields;
-use warpfold_ir::{Block, Function, Inst, MemFlags, Origin, TrapCode};
+use warpfold_ir::{Block, Function, Inst, MemFlags, Origin, TrapCode, Value};
 
 use crate::memory::SlotPlace;
 use crate::moves::Move;
@@ -176,6 +176,8 @@ pub(crate) struct Program<'a> {
     pub params: Vec<Place>,
     /// Registers of returned values, `ret` by `ret`.
     pub returned: Vec<Place>,
+    /// Registers of all values.
+    pub places: SecondaryMap<Value, Option<Place>>,
     pub entry: Block,
     /// Registers of each file.
     pub sizes: [usize; Kind::COUNT],

@@ -42,7 +42,7 @@ impl Engine<'_> {
                 (false, true) => Side::Store,
                 (false, false) => Side::Load,
             };
-            return Ok(self.access(w, i, on, opcode, ty, side));
+            return self.access(w, i, on, opcode, ty, side);
         }
         match opcode {
             Opcode::Exit => Ok(Special::Exit(on.mask)),
@@ -127,7 +127,7 @@ impl Engine<'_> {
         opcode: Opcode,
         ty: Type,
         side: Side,
-    ) -> Special {
+    ) -> Result<Special, ExecError> {
         let program = self.program;
         let op = &program.ops[i];
         let code = &program.accesses[usize::from(op.c)];
@@ -145,11 +145,14 @@ impl Engine<'_> {
         self.changes += u64::from(request.changed);
         request.count(&mut self.tally.counters, code, side);
         self.record_access(w, i, code, &request, opcode);
+        if self.checker.is_some() {
+            self.check_access(w, i, code, &request, opcode)?;
+        }
         if request.faults == 0 {
-            return Special::Next;
+            return Ok(Special::Next);
         }
         self.trap_lanes(w, i, request.faults, Some(&request.address));
-        Special::Fault(request.faults)
+        Ok(Special::Fault(request.faults))
     }
 
     /// Thread indices of the lanes from thread `first` of a block on.

@@ -26,6 +26,13 @@ pub(crate) struct Entry {
     pub mask: u32,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread looked at a stack to see how deep it is, or to take
+    /// lanes out.
+    pub(crate) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 /// The lanes that a branch sends to each target block, in table order.
 pub(crate) type Groups = SmallVec<[(Block, u32); 4]>;
 
@@ -62,6 +69,8 @@ impl Stack {
     }
 
     pub(crate) fn depth(&self) -> usize {
+        #[cfg(test)]
+        LOOKS.set(LOOKS.get() + 1);
         self.entries.len()
     }
 
@@ -108,6 +117,8 @@ impl Stack {
 
     /// Lanes leave for good, and entries that nobody is left in with them.
     pub(crate) fn retire(&mut self, lanes: u32) {
+        #[cfg(test)]
+        LOOKS.set(LOOKS.get() + 1);
         for entry in &mut self.entries {
             entry.mask &= !lanes;
         }

@@ -22,6 +22,9 @@ impl Engine<'_> {
     ) -> Result<(), ExecError> {
         let program = self.program;
         let b = at.block;
+        if let Some(checker) = &mut self.checker {
+            checker.terminate(program, w, b, mask)?;
+        }
         let code = program.blocks[b]
             .as_ref()
             .expect("the block that runs is laid out");

@@ -57,6 +57,9 @@ pub(crate) struct Warp {
     pub state: FrameState,
     /// The frames below it, that of the kernel first.
     pub callers: Vec<Frame>,
+    /// Entries on their stacks, kept up to date: a call must not have to look at
+    /// every frame.
+    pub below: usize,
     /// Lanes that have a thread.
     pub exist: u32,
     /// Lanes that have not left.
@@ -135,6 +138,9 @@ impl Engine<'_> {
         {
             census.enter(&mut w.open, block, mask);
         }
+        if let Some(checker) = &mut self.checker {
+            checker.enter(self.program, w, block, mask)?;
+        }
         let pass = self.record_pass(w, block, mask);
         let record = self.begin_segment(w, segment, mask, pass)?;
         Ok(Cursor {
@@ -200,6 +206,20 @@ impl Engine<'_> {
     pub(crate) fn run_pass(
         &mut self,
         w: &mut Warp,
+        at: Cursor,
+        mask: u32,
+    ) -> Result<Flow, ExecError> {
+        match self.checker.is_some() {
+            false => self.run_ops::<false>(w, at, mask),
+            true => self.run_ops::<true>(w, at, mask),
+        }
+    }
+
+    /// A function of its own where something is checked, so that the checks cost
+    /// nothing elsewhere.
+    fn run_ops<const CHECKED: bool>(
+        &mut self,
+        w: &mut Warp,
         mut at: Cursor,
         mut mask: u32,
     ) -> Result<Flow, ExecError> {
@@ -210,22 +230,38 @@ impl Engine<'_> {
             let first = segment.first as usize;
             for i in at.op..segment.end as usize {
                 let op = &program.ops[i];
+                if CHECKED && let Some(checker) = &mut self.checker {
+                    checker.before(program, w, i, mask)?;
+                }
                 let on = if op.guard == NO_GUARD {
                     all
                 } else {
                     self.guard(w, op, mask, at.record + (i - first))
                 };
                 if on.mask == 0 {
+                    if CHECKED {
+                        self.check_result(w, at.block, i, mask)?;
+                    }
                     continue;
                 }
                 let left = match execute(&mut w.registers, op, on) {
-                    Step::Done => continue,
+                    Step::Done => {
+                        if CHECKED {
+                            self.check_result(w, at.block, i, mask)?;
+                        }
+                        continue;
+                    }
                     Step::Fault(lanes) => {
                         self.trap_lanes(w, i, lanes, None);
                         lanes
                     }
                     Step::Special => match self.special(w, i, on)? {
-                        Special::Next => continue,
+                        Special::Next => {
+                            if CHECKED {
+                                self.check_result(w, at.block, i, mask)?;
+                            }
+                            continue;
+                        }
                         Special::Fault(lanes) => lanes,
                         Special::Exit(lanes) => {
                             // The last op of its segment: nothing to correct.
@@ -257,8 +293,14 @@ impl Engine<'_> {
                         }
                     },
                 };
+                if CHECKED && let Some(checker) = &mut self.checker {
+                    checker.fault(program, w, i, left)?;
+                }
                 mask = self.lose_lanes(w, at, i, mask, left);
                 all = w.on(mask);
+                if CHECKED && mask != 0 {
+                    self.check_result(w, at.block, i, mask)?;
+                }
                 if mask == 0 {
                     return Ok(Flow::Gone);
                 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::varying;
+use support::{assert_checks_change_nothing, varying};
 use warpfold_exec::{
     Arg, Ending, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Mode, Outcome, Site,
     run, run_module,
@@ -72,6 +72,8 @@ fn launch_in_mode(m: &Module, launch: &Launch, options: ExecOptions) -> Result<O
         }
         (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
     }
+    let functions: Vec<_> = m.functions.iter().collect();
+    assert_checks_change_nothing(&functions, 0, launch, &options, &plain);
     full
 }
 

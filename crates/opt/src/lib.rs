@@ -21,7 +21,8 @@ use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::{Function, Terminator};
 
-pub use ifconv::{Context, Conversion, Owners, Prior, SourceBranch, convert};
+pub use ifconv::decide::Choice;
+pub use ifconv::{Context, Conversion, Owners, Prior, SourceBranch, choices, convert};
 pub use log::{CallStep, ExitMade, Inlined, Log};
 pub use pass::{ModulePassRow, PassRow, passes};
 

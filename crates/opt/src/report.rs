@@ -25,6 +25,9 @@ pub enum Form {
     /// Straight-line code in its place: each instruction bare where it is safe
     /// to speculate, guarded otherwise.
     Straight,
+    /// Straight-line code, parts of which are jumped over when no lane is in
+    /// them.
+    Skip,
 }
 
 impl Form {
@@ -34,6 +37,7 @@ impl Form {
             Self::Branch => "branch",
             Self::Exit => "exit",
             Self::Straight => "straight",
+            Self::Skip => "skip",
         }
     }
 }
@@ -55,11 +59,19 @@ pub enum Force {
     Select,
     /// Straight with every instruction of the arms guarded.
     Predicate,
+    /// Straight with everything behind jumps that can be skipped.
+    Skip,
 }
 
 impl Force {
     /// All knobs, in the order that help texts list them.
-    pub const ALL: [Self; 4] = [Self::Branch, Self::Straight, Self::Select, Self::Predicate];
+    pub const ALL: [Self; 5] = [
+        Self::Branch,
+        Self::Straight,
+        Self::Select,
+        Self::Predicate,
+        Self::Skip,
+    ];
 
     /// The name used on the command line.
     pub const fn name(self) -> &'static str {
@@ -68,6 +80,7 @@ impl Force {
             Self::Straight => "straight",
             Self::Select => "select",
             Self::Predicate => "predicate",
+            Self::Skip => "skip",
         }
     }
 
@@ -78,6 +91,7 @@ impl Force {
             Self::Straight => "Straight wherever legal.",
             Self::Select => "Straight with every instruction bare, where all are safe.",
             Self::Predicate => "Straight with every instruction of the sides guarded.",
+            Self::Skip => "Straight with everything behind a jump that can be skipped.",
         }
     }
 }
@@ -148,7 +162,7 @@ pub struct Counts {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Component {
     /// What it pays for: `br`, `then`, `else`, `overhead`, `nested`,
-    /// `selects`, `predicates`, `guards`, `jump`.
+    /// `selects`, `predicates`, `votes`, `jump`.
     pub name: &'static str,
     /// Issues, where issues are what is paid for.
     pub issues: u64,
@@ -184,7 +198,8 @@ pub struct Priced {
     /// The branch overhead per execution at which branch and straight cost
     /// the same, nested regions unchanged.
     pub break_even_b: Option<Cost>,
-    /// Guards, selects and predicate operations that the straight form emits.
+    /// Guards, selects and predicate operations that the chosen form emits; of
+    /// a branch, the straight form.
     pub straight_shape: Option<StraightShape>,
 }
 
@@ -201,6 +216,8 @@ pub struct StraightShape {
     pub predicates: u32,
     /// Returns and traps of the sides that became guarded.
     pub exits: u32,
+    /// Parts behind a jump that is taken when no lane is in them.
+    pub skips: u32,
 }
 
 impl StraightShape {
@@ -278,7 +295,7 @@ impl Decision {
     }
 
     /// The name of the outcome: `folded`, `exit`, `trap`, `branch`, `select`
-    /// (straight with nothing guarded) or `straight`.
+    /// (straight with nothing guarded), `straight` or `skip`.
     pub fn outcome(&self) -> &'static str {
         match &self.verdict {
             Verdict::Folded(_) => "folded",

@@ -14,14 +14,19 @@
 //! - [`check_scalar`]: it does what its threads do one at a time, without masks;
 //! - [`check_oracle`]: every version does what Cranelift's interpreter does.
 //!
+//! Beside these, [`claimed`] holds a kernel against the executor's own checks: what the
+//! uniformity analysis claims is what lanes hold.
+//!
 //! [`check`] does all of it for one machine and knob; [`generated`] does it for
 //! programs made from bytes; [`check_ir_text`] and [`check_clif_text`] feed the
 //! road text that nobody vouches for. Each returns what it
 //! saw, so that a test can assert that conversions really took place: a check
 //! that only ever sees branches proves nothing.
 
+pub mod claimed;
 pub mod generated;
 mod modes;
+pub mod regret;
 mod tally;
 mod text;
 
@@ -32,7 +37,7 @@ use warpfold::exec::{BranchCounters, Launch};
 use warpfold::launch::Overrides;
 use warpfold::machine::{Cost, Machine};
 use warpfold::opt::report::Force;
-use warpfold::{Canonical, Options, Outcome, RunOptions, Settings, Source, Syntax};
+use warpfold::{Canonical, Options, Outcome, RunChecks, RunOptions, Settings, Source, Syntax};
 
 use crate::oracle::{self, Expected, OracleError};
 
@@ -47,7 +52,7 @@ pub const STEP_LIMIT: u64 = 4_000_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// Which check: `road`, `same`, `lanes`, `exact`, `modes`, `scalar`, `oracle`,
-    /// `text`.
+    /// `claims`, `text`.
     pub check: &'static str,
     /// Machine and knob, where they matter.
     pub under: String,
@@ -159,6 +164,7 @@ impl Subject {
 fn run_options() -> RunOptions {
     RunOptions {
         step_limit: STEP_LIMIT,
+        checks: RunChecks::ALL,
         ..RunOptions::default()
     }
 }

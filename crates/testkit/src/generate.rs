@@ -40,9 +40,10 @@ mod cross;
 mod loops;
 mod ops;
 mod shapes;
+mod tangled;
 mod writer;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, random_bytes};
 pub use coverage::{Coverage, SHAPES};
 
 use writer::{Blk, Ty, Val, Writer};

@@ -3,5 +3,6 @@
 pub mod checks;
 pub mod filetest;
 pub mod generate;
+pub mod graphs;
 pub mod oracle;
 pub mod scalar;

@@ -236,6 +236,7 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         ExecError::BarrierDivergence { function, .. }
         | ExecError::NoProgress { function, .. }
         | ExecError::StepLimit { function, .. } => function,
+        ExecError::Check(ref found) => found.at().function,
         ExecError::Launch(_) | ExecError::RecordLimit { .. } => kernel,
     };
     let Some(func) = functions.get(at) else {
@@ -243,6 +244,7 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
     };
     let line = match e {
         ExecError::BarrierDivergence { origin, .. } => origin.line,
+        ExecError::Check(found) => found.at().origin.line,
         ExecError::NoProgress { block, .. } | ExecError::StepLimit { block, .. } => {
             block_line(func, *block)
         }

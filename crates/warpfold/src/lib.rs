@@ -68,6 +68,7 @@ pub use error::{Diagnostic, Errors, Fault, machine_diagnostic};
 pub use measure::{Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{
-    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Options, RunOptions, Settings,
+    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Options, RunChecks, RunOptions,
+    Settings,
 };
 pub use source::{Kernel, Source, Syntax};

@@ -8,6 +8,7 @@ mod counters;
 mod explain;
 mod figure;
 pub mod model;
+mod stages;
 mod style;
 mod table;
 mod text;
@@ -16,10 +17,11 @@ mod uniformity;
 
 pub use build::{executed, explain, run};
 pub use model::{Document, VERSION};
+pub use stages::{code, opt};
 pub use style::{Paint, Tone};
 pub use table::{Cell, Table};
 pub use text::render as text;
-pub use uniformity::{annotated, json_uniformity};
+pub use uniformity::{Question, annotated, json_uniformity, json_why, why};
 use warpfold_machine::Machine;
 
 /// `doc` as JSON, indented, with a line end.

@@ -21,7 +21,7 @@ use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
-use warpfold_exec::{ExecOptions, Launch, Mode};
+use warpfold_exec::{Checks, ExecOptions, Launch, Mode};
 use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
@@ -103,11 +103,15 @@ impl Lowered {
         let file = "<clif>";
         let lowered = warpfold_clif::lower(func, &ReadOptions::default())
             .map_err(|errors| error::clif(file, errors))?;
-        let (mut func, branches) = from_clif(lowered);
-        for (i, param) in func.params.iter_mut().enumerate() {
+        let mut functions = from_clif(vec![lowered]);
+        let params = functions
+            .iter_mut()
+            .take(1)
+            .flat_map(|(f, _)| &mut f.params);
+        for (i, param) in params.enumerate() {
             param.varying |= varying.contains(&i);
         }
-        Self::new(file, vec![(func, branches)], 0, options, &BTreeMap::new())
+        Self::new(file, functions, 0, options, &BTreeMap::new())
     }
 
     /// Takes a function of the SIMT IR that calls nobody but itself. Branches
@@ -271,6 +275,7 @@ impl Lowered {
             budget: None,
             called: self.called,
             independent: self.options.mode == Mode::Its,
+            fault: None,
         }
     }
 
@@ -292,7 +297,28 @@ impl Lowered {
             call_depth: run.call_depth,
             record_limit: MAX_RECORDS,
         };
-        warpfold_exec::run_functions(&self.linked(func), self.kernel, launch, &options)
+        let functions = self.linked(func);
+        let claims: Vec<Uniformity> = match run.checks.uniformity {
+            true => functions
+                .iter()
+                .enumerate()
+                .map(|(i, f)| {
+                    let options = UniformityOptions {
+                        called: i != self.kernel || self.called,
+                        ..self.uniformity_options()
+                    };
+                    Uniformity::new(f, &options)
+                })
+                .collect(),
+            false => Vec::new(),
+        };
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: run.checks.poison,
+            races: run.checks.races,
+        };
+        warpfold_exec::run_checked(&functions, self.kernel, launch, &options, &checks)
     }
 
     /// Why a run of `func`, some version of this kernel, did not finish.
@@ -433,25 +459,35 @@ impl Canonical {
         self
     }
 
+    fn context<'a>(&'a self, settings: &'a Settings) -> opt::Context<'a> {
+        opt::Context {
+            branches: &self.before.branches,
+            log: &self.log,
+            uniformity: &self.uniformity,
+            machine: &settings.machine,
+            joins: self.before.lowered.options.joins,
+            profile: self.profile.as_ref(),
+            policy: &opt::ifconv::policy::Cheapest,
+            force: settings.force,
+            choice: settings.choice.as_ref(),
+            prior: settings.prior,
+            cleanup: settings.cleanup,
+        }
+    }
+
+    /// All legal assignments of forms to the regions, for
+    /// [`Settings::choice`], if there are at most `limit`. The first keeps
+    /// every branch.
+    pub fn choices(&self, settings: &Settings, limit: usize) -> Option<Vec<opt::Choice>> {
+        opt::choices(&self.func, &self.context(settings), limit)
+    }
+
     /// Decides for each branch, and rewrites.
     ///
     /// # Errors
     /// If the verifier rejects the result: a mistake in conversion.
     pub fn convert(self, settings: &Settings) -> Result<Optimized, Errors> {
-        let conversion = opt::convert(
-            &self.func,
-            &opt::Context {
-                branches: &self.before.branches,
-                log: &self.log,
-                uniformity: &self.uniformity,
-                machine: &settings.machine,
-                joins: self.before.lowered.options.joins,
-                profile: self.profile.as_ref(),
-                force: settings.force,
-                prior: settings.prior,
-                cleanup: settings.cleanup,
-            },
-        );
+        let conversion = opt::convert(&self.func, &self.context(settings));
         self.before
             .lowered
             .verify(&conversion.func, "after conversion")?;

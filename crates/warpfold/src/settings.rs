@@ -30,6 +30,26 @@ pub struct Options {
     pub verify_each: bool,
 }
 
+/// What is checked while a kernel runs; what is found wrong ends the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunChecks {
+    /// What the uniformity analysis claims is compared with what lanes hold.
+    pub uniformity: bool,
+    /// Poison is followed to where it must not be.
+    pub poison: bool,
+    /// Accesses of different lanes to one byte must be ordered.
+    pub races: bool,
+}
+
+impl RunChecks {
+    /// All of them.
+    pub const ALL: Self = Self {
+        uniformity: true,
+        poison: true,
+        races: true,
+    };
+}
+
 /// How a kernel is run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RunOptions {
@@ -40,6 +60,8 @@ pub struct RunOptions {
     pub call_depth: u32,
     /// Record which lanes went through which block.
     pub timeline: bool,
+    /// What is checked.
+    pub checks: RunChecks,
 }
 
 impl Default for RunOptions {
@@ -48,6 +70,7 @@ impl Default for RunOptions {
             step_limit: DEFAULT_STEP_LIMIT,
             call_depth: DEFAULT_CALL_DEPTH,
             timeline: false,
+            checks: RunChecks::default(),
         }
     }
 }
@@ -59,6 +82,8 @@ pub struct Settings {
     pub machine: Machine,
     /// The form that overrides cost where it is legal.
     pub force: Option<Force>,
+    /// An assignment of forms spelled out, instead of all that decides.
+    pub choice: Option<opt::Choice>,
     /// What is assumed of branches where nothing is known.
     pub prior: opt::Prior,
     /// Whether to clean up what conversion emits. Predictions are exact
@@ -72,6 +97,7 @@ impl Settings {
         Self {
             machine,
             force: None,
+            choice: None,
             prior: opt::Prior::default(),
             cleanup: true,
         }

@@ -178,19 +178,18 @@ fn clif_functions(text: &str, file: &str, triple: &Triple) -> Result<Vec<WithBra
     };
     let lowered =
         warpfold_clif::read(text, &options).map_err(|errors| error::clif(file, errors))?;
-    Ok(lowered.into_iter().map(from_clif).collect())
+    Ok(from_clif(lowered))
 }
 
-pub(crate) fn from_clif(lowered: warpfold_clif::Lowered) -> (Function, Vec<SourceBranch>) {
-    let branches = lowered
-        .branches
-        .into_iter()
-        .map(|b| SourceBranch {
-            origin: b.origin,
-            opcode: b.opcode,
-        })
-        .collect();
-    (lowered.func, branches)
+/// The functions that were lowered, in order, and behind them those they need.
+pub(crate) fn from_clif(lowered: Vec<warpfold_clif::Lowered>) -> Vec<WithBranches> {
+    let branch = |b: warpfold_clif::SourceBranch| SourceBranch {
+        origin: b.origin,
+        opcode: b.opcode,
+    };
+    warpfold_clif::with_helpers(lowered)
+        .map(|(func, branches)| (func, branches.into_iter().map(branch).collect()))
+        .collect()
 }
 
 fn wf_functions(

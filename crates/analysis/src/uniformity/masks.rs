@@ -12,14 +12,14 @@
 //! (as long as `i` does not wrap around).
 
 use hashbrown::HashMap;
-use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
+use warpfold_ir::{Block, Effects, Function, IntCC, Opcode, Terminator, Type, Value};
 
+use super::KnownBits;
 use super::domain::Shape;
 use super::launch::LaunchShape;
 use super::scope::Scope;
 use super::state::State;
-use super::transfer::{Env, transfer};
-use super::{KnownBits, bits::low_mask};
+use super::transfer::{Env, last_two_same, transfer};
 
 /// Operations that are looked through for one condition.
 const STEPS: u32 = 64;
@@ -95,9 +95,16 @@ impl Masks<'_> {
             return Some(lanes);
         };
         if let Some(fixed) = self.launch.per_lane(inst.op) {
-            return Some(fixed.map(|x| KnownBits::constant(u64::from(x), low_mask(32))));
+            return Some(std::array::from_fn(|lane| lanes[lane].both(fixed[lane])));
         }
-        let pure = inst.op.effects().is_pure() && !inst.args.is_empty();
+        // A lane that traps is not there to ask.
+        let effects = inst.op.effects();
+        let pure = Effects {
+            traps: false,
+            ..effects
+        }
+        .is_pure()
+            && !inst.args.is_empty();
         if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
             return Some(lanes);
         }
@@ -112,6 +119,9 @@ impl Masks<'_> {
         let env = Env {
             launch: self.launch,
             local: false,
+            fixed: false,
+            same: last_two_same(inst, |x, y| x == y),
+            all_present: false,
         };
         for (lane, known) in lanes.iter_mut().enumerate() {
             let args: Vec<Shape> = operands

@@ -42,10 +42,14 @@ mod check;
 mod compare;
 mod control;
 mod domain;
+mod faults;
 mod launch;
 mod linear;
 mod masks;
 mod memory;
+mod numbers;
+mod parked;
+mod presence;
 mod reason;
 mod scope;
 mod solve;
@@ -58,9 +62,11 @@ mod tests;
 use cranelift_entity::{EntitySet, SecondaryMap};
 use warpfold_ir::{Block, Function, Value};
 
-pub use annotate::annotate;
+pub use annotate::{annotate, claims};
 pub use bits::KnownBits;
 pub use domain::Shape;
+#[doc(hidden)]
+pub use faults::Fault;
 pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
@@ -68,6 +74,8 @@ pub use scope::Scope;
 use crate::yields::writes_memory;
 use crate::{Cfg, DomTree, JoinRule, Joins, Loops, Yields};
 use masks::Masks;
+use memory::Memory;
+use numbers::Numbers;
 use reason::Subject as Of;
 use state::State;
 
@@ -102,6 +110,9 @@ pub struct UniformityOptions {
     /// Lanes are scheduled independently: where they may wait for each other, those
     /// that a branch separated need not meet at its join.
     pub independent: bool,
+    /// A mistake to make, for tests of what catches it.
+    #[doc(hidden)]
+    pub fault: Option<Fault>,
 }
 
 /// The graph's analyses that this one needs.
@@ -110,6 +121,10 @@ pub(crate) struct Graph<'a> {
     pub joins: &'a Joins,
     pub dominators: DomTree,
     pub loops: Loops,
+    pub memory: Memory,
+    pub numbers: Numbers,
+    /// Planted.
+    pub fault: Option<Fault>,
 }
 
 /// The result of the analysis for one function.
@@ -122,6 +137,8 @@ pub struct Uniformity {
     splits_lanes: SecondaryMap<Block, bool>,
     exec: SecondaryMap<Block, Option<Scope>>,
     live: SecondaryMap<Block, Option<Scope>>,
+    /// Why a block runs with a part of the lanes of a warp.
+    partial: SecondaryMap<Block, Option<Reason>>,
     masks: SecondaryMap<Block, Option<u32>>,
     tails: SecondaryMap<Block, bool>,
 }
@@ -142,11 +159,15 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        let memory = Memory::new(func, options.called);
         let graph = Graph {
             cfg,
             joins,
             dominators: DomTree::dominators(cfg),
             loops: Loops::new(cfg),
+            numbers: Numbers::new(func, cfg, &memory),
+            memory,
+            fault: options.fault,
         };
         let state = solve::solve(func, &graph, options);
         let mut result = Self {
@@ -156,6 +177,7 @@ impl Uniformity {
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),
             live: SecondaryMap::new(),
+            partial: SecondaryMap::new(),
             masks: SecondaryMap::new(),
             tails: SecondaryMap::new(),
             state,
@@ -288,6 +310,29 @@ impl Uniformity {
         Chain::new(self, first)
     }
 
+    /// The block that defines `v`, if the analysis has come to it.
+    pub fn def_block(&self, v: Value) -> Option<Block> {
+        self.state.def_block.get(v).copied().flatten()
+    }
+
+    /// Why only a part of a warp's lanes may run `b`; `None` if all do that
+    /// were launched, or none.
+    pub fn block_reason(&self, b: Block) -> Option<Reason> {
+        match self.exec[b] {
+            Some(Scope::Lane) => self.partial[b].or(Some(Reason::Budget)),
+            Some(_) => None,
+            None => Some(Reason::Unknown),
+        }
+    }
+
+    /// The steps from `b` that only a part of a warp's lanes may run down to
+    /// what differs by nature; empty if all do.
+    pub fn block_chain(&self, b: Block) -> Chain<'_> {
+        let subject = Of::Block(b);
+        let first = self.block_reason(b).map(|reason| Step { subject, reason });
+        Chain::new(self, first)
+    }
+
     /// Whether the budget ran out and the results are coarse.
     pub fn is_coarse(&self) -> bool {
         self.state.is_coarse().is_some()
@@ -300,35 +345,44 @@ impl Uniformity {
         };
         for &b in cfg.rpo() {
             self.live[b] = Some(coarse.max(Scope::Grid));
+            self.partial[b] = called.then_some(Reason::Called);
         }
         let splits = &self.state.splits;
         for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
             for &b in &split.region {
                 self.live[b] = self.live[b].max(Some(split.scope));
+                if split.scope == Scope::Lane && self.partial[b].is_none() {
+                    let branch = split.branch;
+                    self.partial[b] = Some(Reason::Separated { branch });
+                }
             }
         }
         // Where lanes leave while others go on, and where these go on.
         let mut leaving: SecondaryMap<Block, Option<Scope>> = SecondaryMap::new();
-        let mut gone: Vec<(Scope, Block)> = Vec::new();
+        let mut gone: Vec<(Scope, Block, Block)> = Vec::new();
         for &b in cfg.rpo() {
             leaving[b] = self.leaving_scope(func, b);
             if let Some(scope) = leaving[b] {
-                gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
+                gone.extend(cfg.succs(b).iter().map(|&to| (scope, b, to)));
             }
         }
         for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            let widest = split.region.iter().filter_map(|&b| leaving[b]).max();
-            gone.extend(widest.zip(split.join));
+            let leave = split.region.iter().filter_map(|&b| Some((leaving[b]?, b)));
+            let widest = leave.max_by_key(|l| l.0);
+            gone.extend(widest.zip(split.join).map(|((s, b), to)| (s, b, to)));
         }
         self.exec = self.live.clone();
         for scope in [Scope::Block, Scope::Warp, Scope::Lane] {
             let mut seen: EntitySet<Block> = EntitySet::new();
-            let from = gone.iter().filter(|&&(s, _)| s == scope);
-            let mut work: Vec<Block> = from.map(|&(_, b)| b).collect();
-            while let Some(b) = work.pop() {
+            let from = gone.iter().filter(|&&(s, ..)| s == scope);
+            let mut work: Vec<(Block, Block)> = from.map(|&(_, at, b)| (at, b)).collect();
+            while let Some((at, b)) = work.pop() {
                 if seen.insert(b) {
                     self.exec[b] = self.exec[b].max(Some(scope));
-                    work.extend(cfg.succs(b));
+                    if scope == Scope::Lane && self.partial[b].is_none() {
+                        self.partial[b] = Some(Reason::Left { at });
+                    }
+                    work.extend(cfg.succs(b).iter().map(|&to| (at, to)));
                 }
             }
         }

@@ -18,14 +18,14 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
 
 use super::arith::{add, scale};
-use super::control::{Split, depends_on_more_than_operands};
+use super::control::Split;
 use super::domain::Shape;
 use super::linear::Linear;
-use super::memory::LocalMemory;
+use super::presence::Presence;
 use super::reason::Reason;
 use super::scope::Scope;
 use super::state::{Coarse, State};
-use super::transfer::{Env, select, transfer};
+use super::transfer::{Env, last_two_same, select, transfer};
 use super::{Graph, UniformityOptions};
 
 /// Changes of one value after which its bit facts are widened.
@@ -55,7 +55,7 @@ struct Solver<'a> {
     func: &'a Function,
     graph: &'a Graph<'a>,
     options: &'a UniformityOptions,
-    memory: LocalMemory,
+    presence: Presence,
     state: State,
     split_of: SecondaryMap<Block, Option<u32>>,
     meets: SecondaryMap<Block, SmallVec<[u32; 2]>>,
@@ -82,7 +82,7 @@ pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOpti
         func,
         graph,
         options,
-        memory: LocalMemory::new(func, options.called),
+        presence: Presence::new(func, graph, options.called),
         state: State::default(),
         split_of: SecondaryMap::new(),
         meets: SecondaryMap::new(),
@@ -165,7 +165,7 @@ impl Solver<'_> {
 
     fn special(&self, i: Inst) -> Option<Special> {
         let inst = self.func.inst(i);
-        if let Some(sum) = Linear::difference(self.func, inst) {
+        if let Some(sum) = Linear::difference(self.func, &self.graph.numbers, inst) {
             return Some(Special::Sum(sum));
         }
         // tid_y * nx + tid_x numbers the threads of a plane.
@@ -234,10 +234,14 @@ impl Solver<'_> {
     /// The arguments of the edges to `b` for parameter `k`, with the blocks
     /// they come from.
     fn args(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
-        self.graph.cfg.preds(b).iter().map(move |e| {
-            let targets = self.func.term(e.from).targets();
-            (e.from, targets[e.index as usize].args[k as usize])
-        })
+        let args = self.graph.args(self.func, b, k);
+        args.map(|(e, v)| (e.from, v))
+    }
+
+    /// The same, as labels tell them apart.
+    fn labelled(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let labelled = self.graph.labelled(self.func, b, k);
+        labelled.map(|(e, v)| (e.from, v))
     }
 
     fn param(&self, b: Block, k: u32) -> Option<Shape> {
@@ -276,14 +280,7 @@ impl Solver<'_> {
         };
         for &s in &self.meets[b] {
             let split = &self.state.splits[s as usize];
-            let comes = |from: Block| from == split.branch || split.contains(from);
-            let mut args = self
-                .args(b, k)
-                .filter(|&(from, _)| comes(from))
-                .map(|a| a.1);
-            if let Some(first) = args.next()
-                && (split.varies(first) || args.any(|a| a != first))
-            {
+            if split.scope > Scope::Grid && split.mixes(self.func, self.graph, b, k) {
                 note(split.scope, Some(split.branch));
             }
         }
@@ -292,9 +289,11 @@ impl Solver<'_> {
             note(split.scope, Some(split.branch));
         }
         // One branch may bring several arguments over edges of its own.
-        for (from, arg) in self.args(b, k) {
+        for (from, arg) in self.labelled(b, k) {
             if let Some(scope) = self.state.branch_scope[from]
-                && self.args(b, k).any(|(f, a)| f == from && a != arg)
+                && self
+                    .labelled(b, k)
+                    .any(|(f, a)| f == from && !self.graph.numbers.same(a, arg))
             {
                 note(scope, Some(from));
             }
@@ -307,16 +306,24 @@ impl Solver<'_> {
 
     fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
         let inst = self.func.inst(i);
+        let fault = self.graph.fault;
+        let planted = fault.and_then(|f| f.instead_of(inst));
+        let inst = planted.as_ref().unwrap_or(inst);
+        let launch = fault.map(|f| f.launch(inst, self.options.shape));
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         for &v in &inst.args {
             args.push(self.state.at(v, b)?);
             types.push(self.func.ty(v));
         }
-        let local = inst.op.shape() == Form::Load && self.memory.may_be_local(inst.args[0]);
+        let loads = inst.op.shape() == Form::Load;
+        let memory = &self.graph.memory;
         let env = Env {
-            launch: &self.options.shape,
-            local,
+            launch: launch.as_ref().unwrap_or(&self.options.shape),
+            local: loads && memory.may_be_local(inst.args[0]),
+            fixed: loads && memory.is_fixed(inst),
+            same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
+            all_present: self.presence.is_whole(i),
         };
         let shape = match &self.special[index as usize] {
             Some(Special::ThreadNumber) => self.options.shape.linear_id(),
@@ -335,6 +342,13 @@ impl Solver<'_> {
         let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {
             return Some(shape);
         };
+        if inst
+            .results
+            .first()
+            .is_some_and(|&r| self.graph.numbers.same(r, otherwise))
+        {
+            return self.state.at(otherwise, b);
+        }
         let cond = self.state.at(guard.pred, b)?;
         let otherwise = self.state.at(otherwise, b)?;
         Some(match guard.negated {
@@ -381,7 +395,6 @@ impl Solver<'_> {
             self.func,
             self.graph,
             self.options.convergence,
-            &self.memory,
             b,
             &mut self.budget,
         );
@@ -449,19 +462,17 @@ impl Solver<'_> {
             for &p in &self.func.block(b).params {
                 let function_param =
                     self.func.entry() == Some(b) && self.graph.cfg.preds(b).is_empty();
-                let varies = match self.graph.copied(self.func, p) {
-                    Some(v) => varying.contains(v),
-                    None => !function_param,
-                };
+                let varies = !function_param
+                    && self
+                        .graph
+                        .param_varies(self.func, p, |v| varying.contains(v));
                 if varies {
                     varying.insert(p);
                 }
             }
             for &i in &self.func.block(b).insts {
                 let inst = self.func.inst(i);
-                if depends_on_more_than_operands(inst, &self.memory)
-                    || inst.uses().any(|v| varying.contains(v))
-                {
+                if self.graph.differs_again(inst) || inst.uses().any(|v| varying.contains(v)) {
                     for &r in &inst.results {
                         varying.insert(r);
                     }

@@ -4,18 +4,19 @@ use warpfold::render;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, StageArgs};
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, RunCheckArgs, ReportArgs, StageArgs};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
+  warpfold exec --check all tests/kernels/reduction.clif
   warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
   0  the kernel finished (lanes that trap are counted and listed)
-  1  it did not: no progress, step limit, lanes waiting for each other
+  1  it did not: no progress, step limit, lanes waiting for each other, a check
   2  bad usage or bad input";
 
 /// Arguments of `exec`.
@@ -26,6 +27,8 @@ pub struct Args {
     input: InputArgs,
     #[command(flatten)]
     launch: LaunchArgs,
+    #[command(flatten)]
+    checks: RunCheckArgs,
     #[command(flatten)]
     stage: StageArgs,
     #[command(flatten)]
@@ -50,7 +53,8 @@ impl Args {
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
-        let run = self.launch.run_options(self.timeline);
+        let mut run = self.launch.run_options(self.timeline);
+        run.checks = self.checks.checks();
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
         let doc = render::executed(
             staged.lowered(),

@@ -1,17 +1,21 @@
 //! `warpfold opt`: the converted IR.
 
+use warpfold::render;
+
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, OutputArgs, ProfileArgs, RoadArgs};
+use crate::options::{Format, InputArgs, LaunchArgs, ProfileArgs, ReportArgs, RoadArgs};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 The output is IR text (.wf) under the launch lines of the input, so that
-`warpfold exec` and every other command can read it.
+`warpfold exec` and every other command can read it. As JSON it stands beside the
+decisions and the kernel's size at each stage with the passes that led there.
 
 Examples:
   warpfold opt tests/kernels/clamp.clif
   warpfold opt --profile --machine pascal -o clamp.wf tests/kernels/clamp.clif
   warpfold opt --force straight k.clif | warpfold exec -
+  warpfold opt --format json tests/kernels/clamp.clif
 
 Exit status:
   0  done
@@ -31,7 +35,7 @@ pub struct Args {
     #[command(flatten)]
     profile: ProfileArgs,
     #[command(flatten)]
-    output: OutputArgs,
+    report: ReportArgs,
 }
 
 impl Args {
@@ -39,8 +43,9 @@ impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let (optimized, header) =
             walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
-        let gap = if header.is_empty() { "" } else { "\n" };
-        self.output
-            .write(&format!("{header}{gap}{}", optimized.module()))
+        match self.report.format {
+            Format::Text => self.report.output.write(&render::code(&optimized, &header)),
+            Format::Json => self.report.write(&render::opt(&optimized, &header)),
+        }
     }
 }

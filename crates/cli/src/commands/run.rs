@@ -4,7 +4,7 @@ use warpfold::render;
 use warpfold::{Diagnostic, Fault, Outcome};
 
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs};
+use crate::options::{InputArgs, LaunchArgs, RunCheckArgs, ReportArgs, RoadArgs};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
@@ -32,6 +32,8 @@ pub struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
     #[command(flatten)]
+    checks: RunCheckArgs,
+    #[command(flatten)]
     road: RoadArgs,
 
     /// Decide without counts of a run
@@ -57,7 +59,8 @@ impl Args {
             &settings.machine,
         )?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let run = self.launch.run_options(self.timeline);
+        let mut run = self.launch.run_options(self.timeline);
+        run.checks = self.checks.checks();
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
         if !self.no_profile {
             canonical = canonical.profile(&launch, &run)?;

@@ -2,8 +2,11 @@
 //!
 //! A direct call names its callee; it must be a function of the same file, by
 //! its name in the IR, with the parameter and result types that the caller
-//! declares. Intrinsics come first: see [`intrinsics`](crate::intrinsics). A
-//! lane has no linker, so nothing else can be called.
+//! declares. Intrinsics come first: see [`intrinsics`](crate::intrinsics). So do
+//! routines of Cranelift's library ([`libcalls`]); where a function must stand for
+//! one it is made here. A lane has no linker, so nothing else can be called.
+//!
+//! `try_call` is a call, and a jump to where it returns ([`handlers`](super::handlers)).
 
 use cranelift_codegen::entity::EntityRef;
 use cranelift_codegen::ir as clif;
@@ -12,11 +15,12 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use warpfold_ir::{
     CallTarget, Callee, FuncRef, Imm, InstData, Opcode, SigRef, Signature, TailCall, Terminator,
-    Type,
+    Type, Value,
 };
 
 use super::Lowering;
 use super::source::{ir_name, name_of};
+use crate::libcalls;
 use crate::opmap::lane_type;
 
 /// The functions of a file, by their names in the IR.
@@ -51,6 +55,7 @@ pub(super) fn callee_name(func: &clif::Function, callee: clif::FuncRef) -> Optio
             let name = func.params.user_named_funcs().get(*name)?;
             Some(ir_name(&format!("u{}:{}", name.namespace, name.index)))
         }
+        ExternalName::LibCall(call) => libcalls::signature(*call).map(|_| call.to_string()),
         _ => None,
     }
 }
@@ -92,6 +97,12 @@ impl Lowering<'_> {
         let signature = &func.dfg.signatures[func.dfg.ext_funcs[callee].signature];
         let signature = signature_of(signature)?;
         let made = self.out.callees.push(Callee { name, signature });
+        let routine = libcalls::declared(func, callee);
+        if let Some(function) = routine.and_then(libcalls::function)
+            && self.helpers.iter().all(|h| h.name != function.name)
+        {
+            self.helpers.push(function);
+        }
         self.declared.functions.insert(callee.index(), made);
         Ok(made)
     }
@@ -113,10 +124,15 @@ impl Lowering<'_> {
             (&InstructionData::Call { func_ref, .. }, args) => {
                 (CallTarget::Direct(self.callee(func_ref)?), args)
             }
+            (&InstructionData::TryCall { func_ref, .. }, args) => {
+                (CallTarget::Direct(self.callee(func_ref)?), args)
+            }
             (&InstructionData::CallIndirect { sig_ref, .. }, [address, args @ ..]) => {
-                let sig = self.signature(sig_ref)?;
-                let address = self.number(*address)?;
-                (CallTarget::Indirect { sig, address }, args)
+                (self.indirect(sig_ref, *address)?, args)
+            }
+            (&InstructionData::TryCallIndirect { exception, .. }, [address, args @ ..]) => {
+                let sig_ref = dfg.exception_tables[exception].signature();
+                (self.indirect(sig_ref, *address)?, args)
             }
             _ => return Err("expected a call".into()),
         };
@@ -127,8 +143,15 @@ impl Lowering<'_> {
         })
     }
 
-    /// A call that is none of an intrinsic.
-    pub(super) fn call_function(&mut self, inst: clif::Inst) -> Result<(), String> {
+    fn indirect(&mut self, sig: clif::SigRef, address: clif::Value) -> Result<CallTarget, String> {
+        Ok(CallTarget::Indirect {
+            sig: self.signature(sig)?,
+            address: self.number(address)?,
+        })
+    }
+
+    /// A call of a function. Returns its results.
+    pub(super) fn call_function(&mut self, inst: clif::Inst) -> Result<Vec<Value>, String> {
         let call = self.call_parts(inst)?;
         let uses: SmallVec<[_; 4]> = call.uses().collect();
         let (op, imm) = match call.target {
@@ -142,7 +165,22 @@ impl Lowering<'_> {
         for (&result, &v) in results.iter().zip(&self.out.inst(made).results) {
             self.numbers[result] = Some(v);
         }
-        Ok(())
+        Ok(self.out.inst(made).results.to_vec())
+    }
+
+    /// A call of a routine of Cranelift's library that is an opcode.
+    pub(super) fn call_routine(
+        &mut self,
+        inst: clif::Inst,
+        op: Opcode,
+        ty: Type,
+    ) -> Result<(), String> {
+        let mut args = SmallVec::<[Value; 3]>::new();
+        for &v in self.source.func.dfg.inst_args(inst) {
+            args.push(self.number(v)?);
+        }
+        let v = self.value(op, ty, &args, Imm::None)?;
+        self.define(inst, v)
     }
 
     /// A call in tail position.

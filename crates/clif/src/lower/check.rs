@@ -12,6 +12,7 @@ use super::{ReadOptions, Source};
 use crate::error::ClifError;
 use crate::intrinsics::{Intrinsic, near};
 use crate::kind::ErrorKind;
+use crate::libcalls::{self, Routine, routine};
 use crate::opmap::lane_type;
 
 /// The most bytes of stack slots: 16 MiB, for which the executor has room.
@@ -47,8 +48,12 @@ pub fn check(
             }
         }
         for inst in source.func.layout.block_insts(b) {
-            if let Err(message) = check.inst(inst) {
-                check.errors.push(source.inst_error(inst, message));
+            if let Err(refusal) = check.inst(inst) {
+                let error = source.inst_error(inst, refusal.message);
+                check.errors.push(ClifError {
+                    kind: refusal.kind.unwrap_or(error.kind),
+                    ..error
+                });
             }
         }
     }
@@ -74,7 +79,12 @@ fn mismatch(source: &Source<'_>, pointer: clif::Type, callee: clif::FuncRef) -> 
     let signature = dfg.signatures.get(dfg.ext_funcs[callee].signature)?;
     let shown = shown_name(source.func, callee);
     let intrinsic = shown.strip_prefix('%').and_then(Intrinsic::find);
+    let routine = libcalls::declared(source.func, callee).and_then(libcalls::signature);
     let expected = match (intrinsic, source.known.get(&name)) {
+        _ if let Some(routine) = &routine => match same_types(signature, routine) {
+            true => return None,
+            false => types_of(routine),
+        },
         (Some(intrinsic), None) if !intrinsic.accepts(signature, pointer) => {
             intrinsic.signature(pointer)
         }
@@ -92,6 +102,31 @@ fn shown_name(func: &clif::Function, callee: clif::FuncRef) -> String {
     match &func.dfg.ext_funcs[callee].name {
         clif::ExternalName::TestCase(name) => format!("%{}", String::from_utf8_lossy(name.raw())),
         other => other.display(Some(&func.params)).to_string(),
+    }
+}
+
+/// Why an instruction is refused.
+struct Refusal {
+    message: String,
+    /// What it is about, if not what refusals of its opcode are about.
+    kind: Option<ErrorKind>,
+}
+
+impl Refusal {
+    fn new(kind: ErrorKind, message: String) -> Self {
+        Self {
+            message,
+            kind: Some(kind),
+        }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            kind: None,
+        }
     }
 }
 
@@ -123,14 +158,8 @@ impl Check<'_> {
                     format!("a {what} has type {}: {why}", param.value_type),
                 );
             }
-            if param.purpose != ArgumentPurpose::Normal {
-                self.at_function(
-                    ErrorKind::CallConv,
-                    format!(
-                        "a {what} is marked `{}`: a kernel is launched with plain values only",
-                        param.purpose
-                    ),
-                );
+            if let Err(why) = plain(param) {
+                self.at_function(ErrorKind::CallConv, format!("a {what} is marked {why}"));
             }
         }
     }
@@ -146,7 +175,7 @@ impl Check<'_> {
         }
     }
 
-    fn inst(&mut self, inst: clif::Inst) -> Result<(), String> {
+    fn inst(&mut self, inst: clif::Inst) -> Result<(), Refusal> {
         let dfg = &self.source.func.dfg;
         let op = dfg.insts[inst].opcode();
         refusal(op)?;
@@ -154,10 +183,10 @@ impl Check<'_> {
         for &v in values {
             let ty = dfg.value_type(v);
             if let Err(why) = lane_type(ty) {
-                return Err(format!("`{op}` of {ty} is not supported: {why}"));
+                return Err(format!("`{op}` of {ty} is not supported: {why}").into());
             }
         }
-        match dfg.insts[inst] {
+        let addressed = match dfg.insts[inst] {
             InstructionData::Load { arg, .. } => self.address(arg),
             InstructionData::LoadNoOffset { arg, .. } if op == Opcode::AtomicLoad => {
                 self.address(arg)
@@ -170,28 +199,49 @@ impl Check<'_> {
             InstructionData::StackAddr { stack_slot, .. } => {
                 let data = &self.source.func.sized_stack_slots[stack_slot];
                 if data.size == 0 {
-                    return Err(format!("{stack_slot} is empty and has no address"));
+                    return Err(format!("{stack_slot} is empty and has no address").into());
                 }
                 if 1u32.checked_shl(data.align_shift.into()).is_none() {
-                    return Err(format!("the alignment of {stack_slot} is out of range"));
+                    return Err(format!("the alignment of {stack_slot} is out of range").into());
                 }
                 let ty = dfg.value_type(dfg.first_result(inst));
                 self.pointer_type("the result", ty)
             }
-            InstructionData::Call { func_ref, .. } => self.call(op, func_ref),
-            InstructionData::CallIndirect { .. } => {
-                let address = dfg.inst_args(inst).first();
-                address.map_or(Ok(()), |&v| {
-                    self.pointer_type("the callee", dfg.value_type(v))
-                })
+            InstructionData::Call { func_ref, .. } | InstructionData::TryCall { func_ref, .. } => {
+                return self.call(op, func_ref);
+            }
+            InstructionData::CallIndirect { sig_ref, .. } => self.indirect(inst, sig_ref),
+            InstructionData::TryCallIndirect { exception, .. } => {
+                self.indirect(inst, dfg.exception_tables[exception].signature())
             }
             InstructionData::FuncAddr { func_ref, .. } => {
                 let ty = dfg.value_type(dfg.first_result(inst));
                 self.pointer_type("the result", ty)?;
-                self.call(op, func_ref)
+                return self.call(op, func_ref);
             }
             _ => Ok(()),
+        };
+        Ok(addressed?)
+    }
+
+    /// A call through an address.
+    fn indirect(&self, inst: clif::Inst, sig: clif::SigRef) -> Result<(), String> {
+        let dfg = &self.source.func.dfg;
+        if let Some(&address) = dfg.inst_args(inst).first() {
+            self.pointer_type("the callee", dfg.value_type(address))?;
         }
+        self.passed(dfg.insts[inst].opcode(), sig)
+    }
+
+    /// What a call passes and gets back.
+    fn passed(&self, op: Opcode, sig: clif::SigRef) -> Result<(), String> {
+        let signature = &self.source.func.dfg.signatures[sig];
+        for param in signature.params.iter().chain(&signature.returns) {
+            let ty = param.value_type;
+            lane_type(ty).map_err(|why| format!("`{op}` of {ty} is not supported: {why}"))?;
+            plain(param).map_err(|why| format!("`{op}` passes a value marked {why}"))?;
+        }
+        Ok(())
     }
 
     fn address(&self, address: clif::Value) -> Result<(), String> {
@@ -210,24 +260,40 @@ impl Check<'_> {
         ))
     }
 
+    /// The types that a callee is declared with, said once.
+    fn declaration(&mut self, callee: clif::FuncRef) -> Result<(), Refusal> {
+        match mismatch(self.source, self.pointer, callee) {
+            Some(message) if self.reported.insert(callee) => {
+                Err(Refusal::new(ErrorKind::Name, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A callee of `op`, which calls it or takes its address.
-    fn call(&mut self, op: Opcode, callee: clif::FuncRef) -> Result<(), String> {
+    fn call(&mut self, op: Opcode, callee: clif::FuncRef) -> Result<(), Refusal> {
         let func = self.source.func;
         let shown = shown_name(func, callee);
         let own = callee_name(func, callee).and_then(|name| self.source.known.get(&name));
+        if let Some(call) = libcalls::declared(func, callee) {
+            return match (routine(call), own) {
+                (Routine::Refused(why), _) => Err(Refusal::new(
+                    ErrorKind::Libcall,
+                    format!("`{op}` of the libcall {shown} is not supported: {why}"),
+                )),
+                (_, Some(_)) => Err(two_meanings(op, &shown, "a libcall")),
+                _ => self.declaration(callee),
+            };
+        }
         let intrinsic = shown.strip_prefix('%').and_then(Intrinsic::find);
         match (intrinsic, own) {
-            (Some(_), Some(_)) => Err(format!(
-                "`{op}` of {shown}: an intrinsic has that name too; call the function otherwise"
-            )),
+            (Some(_), Some(_)) => Err(two_meanings(op, &shown, "an intrinsic")),
             (Some(_), None) if op != Opcode::Call => {
-                Err(format!("`{op}` of {shown}: an intrinsic is only called"))
+                Err(format!("`{op}` of {shown}: an intrinsic is only called").into())
             }
             (Some(_), None) | (None, Some(_)) => {
-                match mismatch(self.source, self.pointer, callee) {
-                    Some(message) if self.reported.insert(callee) => Err(message),
-                    _ => Ok(()),
-                }
+                self.declaration(callee)?;
+                Ok(self.passed(op, func.dfg.ext_funcs[callee].signature)?)
             }
             (None, None) => {
                 let names: Vec<_> = match shown.strip_prefix('%') {
@@ -246,9 +312,32 @@ impl Check<'_> {
                         more.join(", ")
                     ),
                 };
-                Err(format!("`{op}` of {shown}: {hint}"))
+                Err(format!("`{op}` of {shown}: {hint}").into())
             }
         }
+    }
+}
+
+/// A function of the file is called by a name that `what` has too.
+fn two_meanings(op: Opcode, shown: &str, what: &str) -> Refusal {
+    Refusal::new(
+        ErrorKind::Name,
+        format!("`{op}` of {shown}: {what} has that name too; call the function otherwise"),
+    )
+}
+
+/// Whether a parameter or result is passed like any other value. A `vmctx` or
+/// `sret` is a pointer that the caller passes; to copy a struct is an ABI's
+/// business.
+fn plain(param: &clif::AbiParam) -> Result<(), String> {
+    match param.purpose {
+        ArgumentPurpose::Normal | ArgumentPurpose::VMContext | ArgumentPurpose::StructReturn => {
+            Ok(())
+        }
+        ArgumentPurpose::StructArgument(_) => Err(format!(
+            "`{}`: a call copies no structs; pass the address",
+            param.purpose
+        )),
     }
 }
 

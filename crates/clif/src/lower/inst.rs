@@ -8,6 +8,7 @@ use warpfold_ir::{Guard, Imm, InstData, Opcode, Type, TypeSet, Value};
 
 use super::{Lowering, check, slots, truth};
 use crate::intrinsics::Slot;
+use crate::libcalls::{self, Routine, routine};
 use crate::opmap::{self, Rule, rule};
 
 impl Lowering<'_> {
@@ -247,7 +248,15 @@ impl Lowering<'_> {
             (clif::Opcode::Call, _) if truth::intrinsic(self.source.func, inst).is_some() => {
                 self.intrinsic(inst)
             }
-            (clif::Opcode::Call | clif::Opcode::CallIndirect, _) => self.call_function(inst),
+            (clif::Opcode::Call, InstructionData::Call { func_ref, .. })
+                if let Some(call) = libcalls::declared(self.source.func, func_ref)
+                    && let Routine::Math(op, ty) = routine(call) =>
+            {
+                self.call_routine(inst, op, ty)
+            }
+            (clif::Opcode::Call | clif::Opcode::CallIndirect, _) => {
+                self.call_function(inst).map(drop)
+            }
             (_, InstructionData::FuncAddr { func_ref, .. }) => self.func_addr(inst, func_ref),
             _ => self.wide(inst, op),
         }

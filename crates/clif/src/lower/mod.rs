@@ -22,6 +22,7 @@
 
 mod callees;
 mod check;
+mod handlers;
 mod inst;
 mod slots;
 mod source;
@@ -117,6 +118,11 @@ pub struct Lowered {
     pub branches: Vec<SourceBranch>,
     /// The line of the function's `function`, 0 when there was no text.
     pub line: u32,
+    /// Functions that the text does not have and that the function needs beside
+    /// those it names: one for each routine of Cranelift's library of which it
+    /// takes the address. They call nobody. Two functions that need the same
+    /// routine have equal helpers, of which a module takes one.
+    pub helpers: Vec<Function>,
 }
 
 /// Verifies and lowers a function that was built in memory and calls nobody but
@@ -152,6 +158,23 @@ pub fn lower_all(
     }
 }
 
+/// The functions of a module with their conditional branches: those that were
+/// lowered, in order, and behind them their [helpers](Lowered::helpers), each once.
+pub fn with_helpers(lowered: Vec<Lowered>) -> impl Iterator<Item = (Function, Vec<SourceBranch>)> {
+    let mut helpers: Vec<Function> = Vec::new();
+    let mut all = Vec::with_capacity(lowered.len());
+    for l in lowered {
+        all.push((l.func, l.branches));
+        for helper in l.helpers {
+            if helpers.iter().all(|h| h.name != helper.name) {
+                helpers.push(helper);
+            }
+        }
+    }
+    let helpers = helpers.into_iter().map(|h| (h, Vec::new()));
+    all.into_iter().chain(helpers)
+}
+
 /// What is wrong with the declarations of a function of which no more than
 /// these could be read.
 pub(crate) fn check_declarations(
@@ -182,6 +205,9 @@ pub(crate) fn lower_at(
         all.extend(source.verifier_errors(&errors.0));
         all
     })?;
+    let unhandled = handlers::without(func);
+    let func: &clif::Function = &unhandled;
+    let source = Source::new(func, lines, known);
     let cfg = ControlFlowGraph::with_function(func);
     let domtree = DominatorTree::with_function(func, &cfg);
     let blocks: Vec<clif::Block> = func
@@ -197,8 +223,10 @@ pub(crate) fn lower_at(
     for b in dominance_order(&blocks, &domtree) {
         lowering.block(b)?;
     }
+    let helpers = std::mem::take(&mut lowering.helpers);
     Ok(Lowered {
         func: lowering.finish(),
+        helpers,
         branches: source.branches(&domtree),
         line: lines.place(AnyEntity::Function, None).0,
     })

@@ -82,6 +82,19 @@ impl<'a> Source<'a> {
                 format!("{entry} has {params} parameters, but the function's signature {expected}");
             return Err(self.invalid(entry.into(), None, message));
         }
+        let dfg = &self.func.dfg;
+        for b in self.func.layout.blocks() {
+            for inst in self.func.layout.block_insts(b) {
+                let Some(table) = dfg.insts[inst].exception_table() else {
+                    continue;
+                };
+                let table = dfg.exception_tables.get(table);
+                if !table.is_some_and(|t| dfg.signatures.is_valid(t.signature())) {
+                    let message = "the call's signature is not declared".to_string();
+                    return Err(self.invalid(inst.into(), None, message));
+                }
+            }
+        }
         for (gv, data) in self.func.global_values.iter() {
             let base = match *data {
                 clif::GlobalValueData::Load { base, .. }

@@ -4,7 +4,7 @@ use cranelift_codegen::entity::EntityRef;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstructionData;
 use smallvec::SmallVec;
-use warpfold_ir::{Block, BlockCall, BranchMark, Terminator};
+use warpfold_ir::{Block, BlockCall, BranchMark, Terminator, Value};
 
 use super::Lowering;
 use crate::opmap::trap_code;
@@ -52,6 +52,12 @@ impl Lowering<'_> {
                 opcode: clif::Opcode::ReturnCallIndirect,
                 ..
             } => self.tail_call(inst)?,
+            InstructionData::TryCall { exception, .. }
+            | InstructionData::TryCallIndirect { exception, .. } => {
+                let results = self.call_function(inst)?;
+                let to = *dfg.exception_tables[exception].normal_return();
+                Terminator::Jump(self.call_with(to, &results)?)
+            }
             _ => return Ok(false),
         };
         self.out.set_term(self.block, term, self.origin);
@@ -60,6 +66,11 @@ impl Lowering<'_> {
 
     /// A target with its arguments in the forms that its parameters have.
     fn call(&mut self, to: clif::BlockCall) -> Result<BlockCall, String> {
+        self.call_with(to, &[])
+    }
+
+    /// The same behind a call, whose `results` are arguments too.
+    fn call_with(&mut self, to: clif::BlockCall, results: &[Value]) -> Result<BlockCall, String> {
         let dfg = &self.source.func.dfg;
         let block = to.block(&dfg.value_lists);
         let mut args = SmallVec::new();
@@ -68,13 +79,14 @@ impl Lowering<'_> {
             .iter()
             .zip(to.args(&dfg.value_lists))
         {
-            let arg = arg
-                .as_value()
-                .ok_or("a block argument that is no value is not supported")?;
-            args.push(if self.truths.is_pred(param) {
-                self.pred(arg)?
-            } else {
-                self.number(arg)?
+            args.push(match arg {
+                clif::BlockArg::Value(arg) if self.truths.is_pred(param) => self.pred(arg)?,
+                clif::BlockArg::Value(arg) => self.number(arg)?,
+                clif::BlockArg::TryCallRet(i) => {
+                    let result = results.get(i as usize);
+                    *result.ok_or("the call has no such result")?
+                }
+                clif::BlockArg::TryCallExn(_) => return Err("nothing is thrown".into()),
             });
         }
         Ok(BlockCall {

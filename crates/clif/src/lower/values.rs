@@ -42,6 +42,8 @@ pub(super) struct Lowering<'a> {
     local: HashMap<(clif::Value, Form), Value>,
     constants: HashMap<(Type, u128), Value>,
     pub(super) declared: Declared,
+    /// Functions that stand for routines of Cranelift's library.
+    pub(super) helpers: Vec<Function>,
     /// Instructions to remove again if nothing uses them.
     pub optional: Vec<Value>,
     at: clif::Block,
@@ -64,6 +66,7 @@ impl<'a> Lowering<'a> {
             local: HashMap::new(),
             constants: HashMap::new(),
             declared: Declared::default(),
+            helpers: Vec::new(),
             optional: Vec::new(),
             at: entry,
             block: Block::new(entry.index()),

@@ -230,7 +230,7 @@ impl Engine<'_> {
         let size = (callee.local, callee.local_align);
         let place = w.local.place(&callee.slots, size, top, lanes)?;
         let state = FrameState::new(function, home, w.local.mark());
-        let frame = self.callee_frame(w, callees.call, lanes, place.offset, state);
+        let frame = self.callee_frame(w, (callees.call, callees.site), lanes, place.offset, state);
         let slot = Slot {
             frame: Some(frame),
             lanes,

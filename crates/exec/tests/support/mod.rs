@@ -1,7 +1,10 @@
 //! Kernels of the literature as builder code, and shorthands for launches.
 #![allow(dead_code)]
 
-use warpfold_exec::{Arg, ExecError, ExecOptions, Launch, Mode, Outcome, run};
+use warpfold_analysis::{LaunchShape, Uniformity, UniformityOptions};
+use warpfold_exec::{
+    Arg, Checks, ExecError, ExecOptions, Launch, Mode, Outcome, run, run_checked,
+};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
@@ -59,6 +62,7 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
     if let (Ok(stack), Ok(its)) = (&stack, &its) {
         check_modes(stack, its);
     }
+    assert_checks_change_nothing(&[func], 0, launch, &all_records(), &stack);
     stack
 }
 
@@ -74,6 +78,50 @@ pub fn check_modes(stack: &Outcome, its: &Outcome) {
         assert_eq!(a.divergent_branch, b.divergent_branch);
         assert_eq!(stack.blocks, its.blocks);
         assert_eq!(stack.branches.len(), its.branches.len());
+    }
+}
+
+/// Runs it under the uniformity claims, with nothing known of the launch and
+/// with all of it known, and the check of poison: the outcome must be the same.
+pub fn assert_checks_change_nothing(
+    functions: &[&Function],
+    entry: usize,
+    launch: &Launch,
+    options: &ExecOptions,
+    unchecked: &Result<Outcome, ExecError>,
+) {
+    let shapes = [
+        LaunchShape::unknown(),
+        LaunchShape::new(launch.grid, launch.block),
+    ];
+    for shape in shapes {
+        let claims: Vec<Uniformity> = functions
+            .iter()
+            .map(|f| {
+                let called = functions.len() > 1 || f.callees.values().any(|c| c.name == f.name);
+                let how = UniformityOptions {
+                    shape,
+                    joins: options.joins,
+                    called,
+                    ..UniformityOptions::default()
+                };
+                Uniformity::new(f, &how)
+            })
+            .collect();
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: true,
+            races: false,
+        };
+        let mut checked = run_checked(functions, entry, launch, options, &checks);
+        if let Ok(outcome) = &mut checked {
+            assert!(outcome.checked.take().is_some());
+        }
+        match (&checked, unchecked) {
+            (Ok(a), Ok(b)) => assert_eq!(a, b),
+            (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
+        }
     }
 }
 

@@ -131,8 +131,8 @@ impl Frequencies {
     }
 
     /// Issues of straight code behind a gate, in place of the branch of `head`:
-    /// executions of the branch in which a lane was still alive there. Without
-    /// a profile no lane is expected to have left.
+    /// executions of the branch in which a lane was still alive there, or came
+    /// there. Without a profile no lane is expected to have left.
     pub fn behind(&self, head: Block, gate: Gate) -> u64 {
         let executions = || self.profile.branch(head).map_or(0, |c| c.executions);
         match gate {
@@ -140,7 +140,25 @@ impl Frequencies {
                 .profile
                 .inside(head, b, segment)
                 .map_or_else(executions, |counts| counts.alive),
-            _ => executions(),
+            Gate::Open | Gate::At(..) => executions(),
+            Gate::Reached(b, segment) => match self.profile.inside(head, b, segment) {
+                Some(counts) => counts.reached,
+                None => self.passes(b, segment).min(executions()),
+            },
+            Gate::Survived {
+                first,
+                before,
+                after,
+            } => {
+                let before = before.map_or(Gate::Open, |(b, s)| Gate::At(b, s));
+                let [reached, before, after] = [
+                    Gate::Reached(first.0, first.1),
+                    before,
+                    Gate::At(after.0, after.1),
+                ]
+                .map(|gate| self.behind(head, gate));
+                (reached + after).saturating_sub(before)
+            }
         }
     }
 

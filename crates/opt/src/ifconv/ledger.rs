@@ -66,8 +66,8 @@ impl Ownership {
 
     /// Who pays for an item of a plan.
     pub fn item(&self, item: &Item) -> Payer {
-        match item.what {
-            What::Inst(i, _) => self.insts.get(&i).copied().or(self.branches[item.owner]),
+        match &item.what {
+            What::Inst { inst, .. } => self.insts.get(inst).copied().or(self.branches[item.owner]),
             _ => self.branches[item.owner],
         }
     }
@@ -181,31 +181,43 @@ impl Ledger<'_> {
     pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
         let issue = |class| self.machine.issue_cost(class);
         for item in &plan.items {
-            let passes = self.counts.behind(plan.head, item.gate);
-            let (name, cost, inst) = match item.what {
-                What::Inst(i, guard) => {
-                    let data = self.func.inst(i);
-                    if data.cost_class() == CostClass::Const {
-                        continue;
-                    }
-                    let cost = issue_cost(self.machine, data, guard.is_some());
-                    ("instructions", cost, Some(i))
-                }
-                What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
-                What::Select(..) => ("selects", issue(CostClass::Select), None),
-                What::Leave(..) => (
-                    "instructions",
-                    issue(CostClass::Ctl) + self.machine.guard,
-                    None,
-                ),
+            let payer = self.owners.item(item);
+            let mut book = |name, inst, cost: Cost| {
+                let issues = self.counts.behind(plan.head, item.gate);
+                out(Entry {
+                    payer,
+                    inst,
+                    name,
+                    issues,
+                    cost: cost * issues,
+                });
             };
-            out(Entry {
-                payer: self.owners.item(item),
-                inst,
-                name,
-                issues: passes,
-                cost: cost * passes,
-            });
+            match &item.what {
+                What::Inst { inst, guard, .. } => {
+                    let data = self.func.inst(*inst);
+                    if data.cost_class() != CostClass::Const {
+                        let cost = issue_cost(self.machine, data, guard.is_some());
+                        book("instructions", Some(*inst), cost);
+                    }
+                }
+                What::Const(..) | What::Poison(_) | What::Carry { .. } => {}
+                What::Compare(..) | What::Pred(..) => {
+                    book("predicates", None, issue(CostClass::Pred));
+                }
+                What::Select(..) => book("selects", None, issue(CostClass::Select)),
+                What::Leave(..) => {
+                    let cost = issue(CostClass::Ctl) + self.machine.guard;
+                    book("instructions", None, cost);
+                }
+                What::Open { vote, .. } => {
+                    if *vote {
+                        book("votes", None, issue(CostClass::Cross));
+                    }
+                    book("br", None, issue(CostClass::Branch));
+                    book("overhead", None, self.machine.branch_overhead(true, false));
+                }
+                What::Close => book("jump", None, issue(CostClass::Jump)),
+            }
         }
         if plan.keeps_jump {
             let passes = self.counts.behind(plan.head, plan.end);

@@ -125,9 +125,11 @@ impl Writer<'_> {
     fn verdict(&self, b: Block) -> Verdict {
         let origin = |b: Block| self.func.block(b).origin;
         if let Some(root) = self.assignment.swallowed[b] {
+            let region = self.regions.headed_by(root).ok();
+            let options = region.and_then(|r| self.assignment.option(r));
             return Verdict::WithRegion {
                 head: origin(root),
-                form: Form::Straight,
+                form: options.map_or(Form::Straight, |o| o.choice),
             };
         }
         match self.regions.headed_by(b) {
@@ -147,10 +149,11 @@ impl Writer<'_> {
         let region = &self.regions[id];
         let of = |form| options.estimates.iter().find(|e| e.form == form);
         let (branch, straight) = (of(Form::Branch), of(Form::Straight));
-        let rejected = match options.choice {
-            Form::Straight => branch,
-            _ => straight,
-        };
+        let others = options
+            .estimates
+            .iter()
+            .filter(|e| e.form != options.choice);
+        let rejected = others.min_by_key(|e| e.total);
         let executions = self.ledger.counts.branch(region.head).executions;
         Verdict::Priced {
             form: options.choice,
@@ -163,7 +166,10 @@ impl Writer<'_> {
                 break_even_b: branch
                     .zip(straight)
                     .and_then(|(b, s)| break_even(b, s, executions)),
-                straight_shape: options.plan.as_ref().ok().map(|p| p.shape(self.func)),
+                straight_shape: options
+                    .plan_of(options.choice)
+                    .or(options.plan_of(Form::Straight))
+                    .map(|p| p.shape(self.func)),
             }),
         }
     }

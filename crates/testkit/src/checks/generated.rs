@@ -6,16 +6,18 @@ use std::path::Path;
 use warpfold::machine::{MACHINES, Machine};
 use warpfold::opt::report::Force;
 
+use super::regret::{Compared, check_regret};
 use super::{Failure, Subject, Tally, check};
 use crate::generate::{Coverage, Options, Program, generate};
 
 /// Every knob, and none.
-pub const FORCES: [Option<Force>; 5] = [
+pub const FORCES: [Option<Force>; 6] = [
     None,
     Some(Force::Straight),
     Some(Force::Predicate),
     Some(Force::Select),
     Some(Force::Branch),
+    Some(Force::Skip),
 ];
 
 /// A generated kernel and what it is to be checked under.
@@ -107,6 +109,14 @@ impl Drawn {
             }
         }
         Ok(seen)
+    }
+
+    /// Compares all legal assignments, if there are at most `limit`.
+    ///
+    /// # Errors
+    /// The first check that fails.
+    pub fn check_regret(&self, limit: usize) -> Result<Option<Compared>, Failure> {
+        check_regret(&self.subject()?, limit)
     }
 
     fn subject(&self) -> Result<Subject, Failure> {

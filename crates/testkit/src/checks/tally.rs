@@ -11,12 +11,14 @@ use warpfold::opt::report::{Form, Report, Verdict};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Branches by what became of them: `branch`, `exit`, `trap`, `select`,
-    /// `straight`, `folded`.
+    /// `straight`, `skip`, `folded`.
     pub outcomes: BTreeMap<String, u64>,
     /// Regions priced, by shape.
     pub shapes: BTreeMap<String, u64>,
     /// Regions that cannot be straight, by rule.
     pub blockers: BTreeMap<String, u64>,
+    /// Regions priced, by shape and the form that they got.
+    pub pairs: BTreeMap<String, u64>,
     /// Branches that head no region, by the reason's first words.
     pub no_region: BTreeMap<String, u64>,
     /// Branches that became straight code, with the regions nested in it.
@@ -44,10 +46,11 @@ impl Tally {
         };
         for d in &report.decisions {
             count(&mut tally.outcomes, d.outcome());
-            tally.converted += u64::from(d.form() == Some(Form::Straight));
+            tally.converted += u64::from(matches!(d.form(), Some(Form::Straight | Form::Skip)));
             match &d.verdict {
-                Verdict::Priced { details, .. } => {
+                Verdict::Priced { details, form } => {
                     count(&mut tally.shapes, details.shape);
+                    count(&mut tally.pairs, &format!("{} {form}", details.shape));
                     if let Err(blocker) = details.straight {
                         count(&mut tally.blockers, blocker.name());
                     }
@@ -73,6 +76,7 @@ impl Tally {
             (&mut self.outcomes, &other.outcomes),
             (&mut self.shapes, &other.shapes),
             (&mut self.blockers, &other.blockers),
+            (&mut self.pairs, &other.pairs),
             (&mut self.no_region, &other.no_region),
         ] {
             for (key, n) in theirs {
@@ -121,6 +125,7 @@ impl fmt::Display for Tally {
             ("outcomes", &self.outcomes),
             ("shapes", &self.shapes),
             ("blockers", &self.blockers),
+            ("shape and form", &self.pairs),
             ("no region", &self.no_region),
         ] {
             let list: Vec<String> = map.iter().map(|(k, n)| format!("{k} {n}")).collect();

@@ -32,6 +32,9 @@ pub enum Verdict {
     Failed(String),
     /// It was not tried: what stood in the way, as a kind and in words.
     Skipped(Reason, String),
+    /// It asks for what the definition rules out, and the definition is kept to:
+    /// what it asks for and what is defined.
+    Contradicted(String),
 }
 
 /// Why cases are skipped.
@@ -43,7 +46,7 @@ pub struct Reason {
     pub doc: String,
 }
 
-/// How many passed, failed and were skipped.
+/// How many passed, failed, were skipped and are contradicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Passed.
@@ -52,6 +55,8 @@ pub struct Counts {
     pub failed: u64,
     /// Skipped.
     pub skipped: u64,
+    /// Contradicted.
+    pub contradicted: u64,
 }
 
 impl Counts {
@@ -60,6 +65,7 @@ impl Counts {
             Verdict::Passed => self.passed += 1,
             Verdict::Failed(_) => self.failed += 1,
             Verdict::Skipped(..) => self.skipped += 1,
+            Verdict::Contradicted(_) => self.contradicted += 1,
         }
     }
 
@@ -67,6 +73,7 @@ impl Counts {
         self.passed += other.passed;
         self.failed += other.failed;
         self.skipped += other.skipped;
+        self.contradicted += other.contradicted;
     }
 }
 
@@ -160,6 +167,7 @@ mod tests {
             passed,
             failed,
             skipped,
+            contradicted: 0,
         }
     }
 
@@ -187,8 +195,18 @@ mod tests {
             &["isub"],
         ));
         b.count_test(true);
+        b.count(&case(
+            Verdict::Contradicted("by whom".into()),
+            &[],
+            &["ineg"],
+        ));
         a.add(&b);
-        assert_eq!(a.total, counts(2, 1, 1));
+        let contradicted = |counts| Counts {
+            contradicted: 1,
+            ..counts
+        };
+        assert_eq!(a.total, contradicted(counts(2, 1, 1)));
+        assert_eq!(a.opcodes["ineg"], contradicted(counts(0, 0, 0)));
         assert_eq!(a.skipped, BTreeMap::from([(reason, 1)]));
         assert_eq!(a.variants, [("x", counts(2, 0, 0)), ("y", counts(1, 1, 0))]);
         assert_eq!(a.opcodes["iadd"], counts(1, 1, 0));

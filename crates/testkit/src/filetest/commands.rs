@@ -5,11 +5,12 @@
 //! | `print` | the functions as they are printed; CLIF is lowered, nothing verified | |
 //! | `verify` | for each function `%name: ok` or its errors | `errors` |
 //! | `lower` | CLIF lowered and verified | `functions`, `branches` |
-//! | `uniformity` | the kernel with the analysis's findings beside it | `blockN`, the scope of each branch |
+//! | `uniformity` | the kernel with the analysis's findings beside it; with `notes=beside` the lines of the file itself | `blockN`, the scope of each branch |
 //! | `inline` | the kernel, cleaned up, with its callees inlined | `calls`, `copies` |
 //! | `exec` | | everything a launch of the kernel counts |
 //! | `run`, `interpret` | | none: Cranelift's `; run:` lines are the expectations |
 
+mod beside;
 mod exec;
 mod inline;
 mod run;
@@ -45,8 +46,13 @@ impl Kernel {
 
     /// Whether a function of the file calls it.
     fn is_called(&self) -> bool {
+        self.calls(&self.func().name)
+    }
+
+    /// Whether a function of the file calls `name`.
+    fn calls(&self, name: &str) -> bool {
         let mut callees = self.functions.iter().flat_map(|f| f.callees.values());
-        callees.any(|c| c.name == self.func().name)
+        callees.any(|c| c.name == name)
     }
 }
 

@@ -224,7 +224,7 @@ impl TestFile {
                 .map(|m| m.functions)
                 .map_err(|e| e.to_string()),
             Language::Clif => clif::read(&self.code, &clif::ReadOptions::default())
-                .map(|list| list.into_iter().map(|l| l.func).collect())
+                .map(|list| clif::with_helpers(list).map(|(func, _)| func).collect())
                 .map_err(|errors| {
                     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
                     lines.join("\n")

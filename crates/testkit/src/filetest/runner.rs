@@ -10,7 +10,8 @@ use std::thread;
 
 use super::case::{Case, Counts, Tally, Verdict};
 use super::expect::check;
-use super::file::{Foreign, Language, LineError, TestFile};
+use super::file::{Foreign, LineError, TestFile};
+use super::folder::test_files;
 use super::{FileTest, Output, Registry};
 
 /// Runs test files.
@@ -50,6 +51,8 @@ pub struct FileReport {
     pub printed: Vec<(usize, String)>,
     /// Lines of skipped cases, with what stands in their way.
     pub skipped: Vec<(usize, String)>,
+    /// Lines of contradicted cases, with what contradicts them.
+    pub contradicted: Vec<(usize, String)>,
 }
 
 /// What came of several files.
@@ -67,6 +70,8 @@ pub struct Report {
     pub printed: Vec<(PathBuf, usize, String)>,
     /// Skipped cases: file, line, what stands in their way.
     pub skipped: Vec<(PathBuf, usize, String)>,
+    /// Contradicted cases: file, line, what contradicts them.
+    pub contradicted: Vec<(PathBuf, usize, String)>,
 }
 
 /// How far a run of several files is.
@@ -173,12 +178,22 @@ impl Runner {
                 Err(_) => (&[][..], false),
             };
             for case in cases {
-                report.tally.count(case);
+                let rewritten = |o: &Output| o.rewrites.iter().any(|r| r.0 == case.line);
+                match self.bless && result.as_ref().is_ok_and(rewritten) {
+                    true => report.tally.count_test(true),
+                    false => report.tally.count(case),
+                }
                 if let Some(text) = &case.printed {
                     report.printed.push((case.line, text.clone()));
                 }
-                if let Verdict::Skipped(_, message) = &case.verdict {
-                    report.skipped.push((case.line, message.clone()));
+                match &case.verdict {
+                    Verdict::Skipped(_, message) => {
+                        report.skipped.push((case.line, message.clone()));
+                    }
+                    Verdict::Contradicted(message) => {
+                        report.contradicted.push((case.line, message.clone()));
+                    }
+                    Verdict::Passed | Verdict::Failed(_) => {}
                 }
             }
             let failed = |c: &&Case| matches!(c.verdict, Verdict::Failed(_));
@@ -358,6 +373,8 @@ impl Runner {
             let here = |(line, text)| (path.clone(), line, text);
             all.printed.extend(report.printed.into_iter().map(here));
             all.skipped.extend(report.skipped.into_iter().map(here));
+            let contradicted = report.contradicted.into_iter();
+            all.contradicted.extend(contradicted.map(here));
         }
         Ok(all)
     }
@@ -377,27 +394,4 @@ impl Runner {
             }
         }
     }
-}
-
-/// The test files under a folder, at any depth, sorted.
-///
-/// # Errors
-/// When the folder cannot be read.
-pub fn test_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    collect(folder, &mut files)?;
-    files.sort();
-    Ok(files)
-}
-
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, into)?;
-        } else if Language::of(&path).is_some() {
-            into.push(path);
-        }
-    }
-    Ok(())
 }

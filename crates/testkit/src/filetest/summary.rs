@@ -30,11 +30,13 @@ struct Json<'a> {
     passed: u64,
     failed: u64,
     skipped: u64,
+    contradicted: u64,
     skips: Vec<Skip<'a>>,
     variants: Vec<Row<'a>>,
     failures: Vec<Located<'a>>,
     printed: Vec<Located<'a>>,
     skipped_cases: Vec<Located<'a>>,
+    contradicted_cases: Vec<Located<'a>>,
     blessed: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     opcodes: Option<Vec<Row<'a>>>,
@@ -68,8 +70,13 @@ impl Summary<'_> {
             passed,
             failed,
             skipped,
+            contradicted,
         } = self.report.tally.total;
-        format!("{passed} passed, {failed} failed, {skipped} skipped")
+        let mut line = format!("{passed} passed, {failed} failed, {skipped} skipped");
+        if contradicted > 0 {
+            let _ = write!(line, ", {contradicted} contradicted");
+        }
+        line
     }
 
     /// For people: what was printed and what failed, each with its place; the
@@ -81,6 +88,7 @@ impl Summary<'_> {
             tally,
             printed,
             skipped,
+            contradicted,
             ..
         } = self.report;
         let mut out = String::new();
@@ -117,6 +125,13 @@ impl Summary<'_> {
                 let _ = writeln!(out, "{:width$}  {n:>6}  {}", reason.name, reason.doc);
             }
         }
+        if !contradicted.is_empty() {
+            space(&mut out);
+            out.push_str("contradicted by CLIF's documentation, which is followed:\n");
+            for (path, line, text) in contradicted {
+                let _ = writeln!(out, "{}:{line}: {text}", path.display());
+            }
+        }
         space(&mut out);
         out.push_str(&self.closing());
         out.push('\n');
@@ -132,6 +147,7 @@ impl Summary<'_> {
             tally,
             printed,
             skipped,
+            contradicted,
         } = self.report;
         let row = |(name, counts)| Row { name, counts };
         let json = Json {
@@ -141,6 +157,7 @@ impl Summary<'_> {
             passed: tally.total.passed,
             failed: tally.total.failed,
             skipped: tally.total.skipped,
+            contradicted: tally.total.contradicted,
             skips: tally
                 .skipped
                 .iter()
@@ -161,6 +178,7 @@ impl Summary<'_> {
                 .collect(),
             printed: located(printed),
             skipped_cases: located(skipped),
+            contradicted_cases: located(contradicted),
             blessed: blessed.iter().map(|p| p.display().to_string()).collect(),
             opcodes: self.by_opcode.then(|| {
                 let opcodes = tally.opcodes.iter();

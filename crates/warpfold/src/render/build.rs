@@ -110,8 +110,11 @@ fn document(command: &'static str, lowered: &Lowered, func: &Function) -> Docume
         settings: None,
         sameness: None,
         branches: None,
+        branches_called: 0,
         cost: None,
         runs: Vec::new(),
+        stages: Vec::new(),
+        code: None,
     }
 }
 
@@ -120,6 +123,7 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
     let lowered = optimized.lowered();
     Document {
         machine: Some(machine_doc(&settings.machine)),
+        branches_called: branches_called(optimized),
         settings: Some(SettingsDoc {
             joins: match lowered.options().joins {
                 JoinRule::Default => "default",
@@ -131,6 +135,14 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
         }),
         ..document(command, lowered, optimized.func())
     }
+}
+
+/// Conditional branches of functions that the kernel calls.
+fn branches_called(optimized: &Optimized) -> u64 {
+    let module = optimized.module();
+    let called = module.functions.iter().skip(1);
+    let branches = called.flat_map(|f| f.layout.iter().map(|&b| f.term(b)));
+    branches.filter(|term| term.is_conditional()).count() as u64
 }
 
 pub(super) fn machine_doc(machine: &Machine) -> MachineDoc {
@@ -247,6 +259,7 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
         selects: s.selects,
         predicates: s.predicates,
         exits: s.exits,
+        skips: s.skips,
     });
     doc.margin = p.margin;
     doc.break_even_b = p.break_even_b;

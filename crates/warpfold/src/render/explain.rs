@@ -89,7 +89,13 @@ fn counts_text(c: &CountsDoc) -> String {
 fn estimate_text(e: &EstimateDoc, b: &BranchDoc) -> String {
     let parts: Vec<String> = e.components.iter().map(component).collect();
     let mut text = format!("{} = {}", e.total, parts.join(" + "));
-    if e.form == "straight"
+    let skips = b.straight.is_some_and(|s| s.skips > 0);
+    if e.form
+        == (if b.outcome == "skip" {
+            "skip"
+        } else {
+            "straight"
+        })
         && let Some(s) = b.straight
     {
         let _ = write!(
@@ -98,6 +104,9 @@ fn estimate_text(e: &EstimateDoc, b: &BranchDoc) -> String {
              selects {}, predicate operations {}",
             "", s.instructions, s.guarded, s.exits, s.selects, s.predicates
         );
+        if skips {
+            let _ = write!(text, "; parts skipped when empty {}", s.skips);
+        }
     }
     text
 }

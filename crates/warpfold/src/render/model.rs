@@ -17,7 +17,7 @@ pub const VERSION: u32 = 1;
 pub struct Document {
     /// [`VERSION`].
     pub version: u32,
-    /// The command: `run`, `explain`, `exec` or `uniformity`.
+    /// The command: `run`, `explain`, `opt`, `exec` or `uniformity`.
     pub command: &'static str,
     /// The input, as the caller named it.
     pub file: String,
@@ -40,12 +40,42 @@ pub struct Document {
     /// One entry per CLIF branch, in the order of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<Vec<BranchDoc>>,
+    /// Conditional branches of functions that the converted kernel calls. They
+    /// stay as they are: what is converted is the kernel.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub branches_called: u64,
     /// Predicted and measured totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<CostDoc>,
     /// Counters of each version that ran.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunDoc>,
+    /// The kernel at each stage of the road, the last one converted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageDoc>,
+    /// The converted code: IR text under the lines that state its launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// The kernel at one stage of the road.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct StageDoc {
+    /// `written`, `before`, `canonical` or `converted`.
+    pub name: &'static str,
+    /// The passes that led here from the stage before, in order; a group that
+    /// still changes something runs again.
+    pub passes: Vec<&'static str>,
+    /// Blocks.
+    pub blocks: u64,
+    /// Instructions, constants and terminators included.
+    pub instructions: u64,
+    /// Conditional branches.
+    pub branches: u64,
 }
 
 /// A machine's part in a report.
@@ -296,6 +326,8 @@ pub struct StraightDoc {
     pub predicates: u32,
     /// Returns and traps of the sides that became guarded.
     pub exits: u32,
+    /// Parts behind a jump that is taken when no lane is in them.
+    pub skips: u32,
 }
 
 /// Predicted and measured totals.

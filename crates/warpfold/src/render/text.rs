@@ -15,6 +15,17 @@ use super::table::{Cell, Table};
 use super::{counters, timeline};
 use warpfold_machine::Cost;
 
+/// What is said of a kernel without conditional branches that calls functions
+/// with so many of them.
+fn no_branch(called: u64) -> String {
+    let none = "The kernel has no conditional branch";
+    match called {
+        0 => format!("{none}.\n"),
+        1 => format!("{none} of its own; the one of a function that it calls stays.\n"),
+        n => format!("{none} of its own; the {n} of functions that it calls stay.\n"),
+    }
+}
+
 /// `doc` as text; its command decides the layout.
 pub fn render(doc: &Document, paint: Paint) -> String {
     let mut out = String::new();
@@ -23,7 +34,7 @@ pub fn render(doc: &Document, paint: Paint) -> String {
     let detailed = doc.command == "explain";
     if let Some(branches) = &doc.branches {
         match branches.as_slice() {
-            [] => section(&mut out, "The kernel has no conditional branch.\n"),
+            [] => section(&mut out, &no_branch(doc.branches_called)),
             all if detailed => {
                 for b in all {
                     section(&mut out, &super::explain::branch(b, paint));
@@ -175,7 +186,7 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
         .words("shape")
         .words("scope")
         .group("executions", &["all", "true", "false", "split"])
-        .group("estimated cost", &["branch", "straight", "margin"])
+        .group("estimated cost", &["branch", "straight", "skip", "margin"])
         .words("form")
         .group(
             "cost",
@@ -204,6 +215,7 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
             },
             estimate(b, "branch"),
             estimate(b, "straight"),
+            estimate(b, "skip"),
             Cell::maybe(b.margin),
             Cell::new(Tone::Choice, &b.outcome),
             Cell::maybe(predicted),

@@ -138,7 +138,14 @@ fn random_function(rng: &mut Rng) -> Function {
                     Type::I32 => &own.ints,
                     _ => &own.preds,
                 };
-                args.push(match rng.below(4) {
+                args.push(match rng.below(5) {
+                    // What other edges may bring as well, computed anew.
+                    4 if f.func().ty(p) == Type::I32 => {
+                        let op = [Opcode::Iadd, Opcode::Bxor][rng.below(2)];
+                        let first = own.ints.len().min(4);
+                        let (a, b) = (own.ints[rng.below(first)], own.ints[rng.below(first)]);
+                        f.ins(op, Type::I32, &[a, b])
+                    }
                     // Going round, so that loops count.
                     0..=2 if pool.contains(&p) && f.func().ty(p) == Type::I32 => {
                         let step = [own.ints[2], own.ints[0], p][rng.below(3)];
@@ -208,7 +215,8 @@ fn random_inst(rng: &mut Rng, f: &mut FunctionBuilder, pool: &mut Pool) {
             let op = op(rng, &[And, Or, Xor, Andn]);
             pool.preds.push(f.ins(op, Type::Pred, &[p, q]));
         }
-        9 => pool.ints.push(match rng.below(4) {
+        9 => pool.ints.push(match rng.below(5) {
+            4 => f.ins(ShflIdx, Type::I32, &[a, pool.ints[2]]),
             0 => f.ins(Ballot, Type::I32, &[p]),
             1 => f.ins(ActiveMask, Type::I32, &[]),
             2 => f.ins(ReadFirst, Type::I32, &[a]),
@@ -501,8 +509,12 @@ impl Machine<'_> {
             Opcode::VoteAny => u128::from(warp.iter().any(|&l| held(inst.args[0], l) & 1 == 1)),
             Opcode::VoteAll => u128::from(warp.iter().all(|&l| held(inst.args[0], l) & 1 == 1)),
             Opcode::ReadFirst => held(inst.args[0], *warp.first()?),
-            Opcode::ShflBfly => {
-                let from = lane ^ (held(inst.args[1], lane) as u32 & 31);
+            Opcode::ShflBfly | Opcode::ShflIdx => {
+                let asked = held(inst.args[1], lane) as u32 & 31;
+                let from = match inst.op {
+                    Opcode::ShflBfly => lane ^ asked,
+                    _ => (lane & !31) | asked,
+                };
                 held(inst.args[0], if warp.contains(&from) { from } else { lane })
             }
             _ => {

@@ -14,12 +14,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use warpfold::exec::{self, Counters, ExecError, ExecOptions, Outcome};
+use warpfold::analysis::LaunchShape;
+use warpfold::exec::{Counters, ExecError, ExecOptions, Outcome};
 use warpfold::ir::print::Literal;
 use warpfold::ir::{Block, CostClass, CounterClass, Function, Type};
 use warpfold::launch::ArgKind;
 
 use super::{Kernel, mask};
+use crate::checks::claimed::run_under_claims;
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test exec`: runs the launch that the file's header states. Options:
@@ -50,7 +52,9 @@ impl FileTest for Exec {
             .build(kernel.func(), file.folder())
             .map_err(|e| e.to_string())?;
         let functions: Vec<&Function> = kernel.functions.iter().collect();
-        match exec::run_functions(&functions, kernel.index, &launch, &how) {
+        // Under what is claimed where the launch is known, and poison.
+        let shape = LaunchShape::new(launch.grid, launch.block);
+        match run_under_claims(&functions, kernel.index, &launch, shape, &how, false) {
             Ok(outcome) if !outcome.counters.lanes_add_up() => {
                 Err("the lanes of all issues do not add up to 32 each".to_owned())
             }

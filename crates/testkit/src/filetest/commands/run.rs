@@ -18,7 +18,8 @@
 //! launch must do what its line says.
 //!
 //! A function that uses what is not supported is refused by the lowering, and
-//! the lines about it are skipped with the refusal's kind as the reason.
+//! the lines about it are skipped with the refusal's kind as the reason. Lines
+//! that CLIF's documentation contradicts ([`contradicted`]) are run against that.
 //! `set` and `feature` lines say how Cranelift is to compile, and mean nothing
 //! here; `target` lines tell how wide pointers are.
 
@@ -30,7 +31,7 @@ mod versions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warpfold::clif::{self, PointerWidth, ReadOptions, Triple, Unit};
+use warpfold::clif::{self, Lowered, PointerWidth, ReadOptions, Triple, Unit};
 use warpfold::exec::ExecOptions;
 use warpfold::ir::Function;
 
@@ -88,9 +89,8 @@ impl FileTest for Run {
             let program = programs
                 .entry(found.unit)
                 .or_insert_with(|| program(&units, found.unit));
-            let verdict = match (program, found.parse(unit)) {
+            let verdict = match (program, found.parse(&units)) {
                 (Err(verdict), _) => verdict.clone(),
-                (Ok(_), Ok(_)) if let Some(verdict) = found.contradicted(unit) => verdict,
                 (Ok(_), Ok(line)) => {
                     lines.entry(found.unit).or_default().push(line);
                     continue;
@@ -122,7 +122,13 @@ fn program(units: &[Unit], unit: usize) -> Result<Vec<Function>, Verdict> {
     let mut found: Vec<&Function> = Vec::new();
     let mut next = Some(unit);
     while let Some(unit) = next {
-        found.push(lowered(&units[unit])?);
+        let lowered = lowered(&units[unit])?;
+        found.push(&lowered.func);
+        for helper in &lowered.helpers {
+            if found.iter().all(|f| f.name != helper.name) {
+                found.push(helper);
+            }
+        }
         // Callees that the file does not have are the verifier's to complain of.
         let callees = found.iter().flat_map(|f| f.callees.values());
         let missing = callees.filter(|c| found.iter().all(|f| f.name != c.name));
@@ -159,9 +165,9 @@ fn read_options(code: &str) -> ReadOptions {
 }
 
 /// A unit's function, or what becomes of lines about it.
-fn lowered(unit: &Unit) -> Result<&Function, Verdict> {
+fn lowered(unit: &Unit) -> Result<&Lowered, Verdict> {
     let errors = match &unit.lowered {
-        Ok(lowered) => return Ok(&lowered.func),
+        Ok(lowered) => return Ok(lowered),
         Err(errors) => errors,
     };
     let kind = errors.iter().map(|e| e.kind).min().unwrap_or_default();
@@ -239,6 +245,11 @@ fn run_all(unit: &Unit, functions: Vec<Function>, lines: &[Line], how: &ExecOpti
     }
     for (case, (line, values)) in cases.iter_mut().zip(lines.iter().zip(first_values)) {
         case.printed = line.printed(values.as_deref());
+        if let (Verdict::Passed, Some(message)) = (&case.verdict, line.contradiction()) {
+            case.verdict = Verdict::Contradicted(message);
+            // What passed is none of the variants' lines.
+            case.variants.clear();
+        }
     }
     cases
 }

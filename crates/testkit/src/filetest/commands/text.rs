@@ -79,8 +79,10 @@ impl FileTest for Lower {
         out.fact("functions", lowered.len());
         let branches: usize = lowered.iter().map(|l| l.branches.len()).sum();
         out.fact("branches", branches);
-        let functions = lowered.into_iter().map(|l| l.func).collect();
-        let module = ir::Module { functions };
+        let functions = clif::with_helpers(lowered).map(|(func, _)| func);
+        let module = ir::Module {
+            functions: functions.collect(),
+        };
         ir::verify_module(&module).map_err(|e| e.to_string())?;
         out.text = text_of(&module.functions);
         Ok(out)

@@ -4,10 +4,10 @@ use cranelift_codegen::data_value::{DataValue, DisplayDataValues};
 use cranelift_codegen::ir::{Signature, Type};
 use cranelift_reader::{Comparison, Invocation, RunCommand, parse_run_command};
 use warpfold::clif::Unit;
+use warpfold::clif::cranelift_codegen::ir::UserFuncName;
 use warpfold::ir::TrapCode;
 
 use super::contradicted;
-use crate::filetest::Verdict;
 use crate::oracle::{bits, data};
 
 /// The words that begin such a comment.
@@ -46,6 +46,9 @@ pub(super) struct Line {
     call: String,
     results: Vec<Type>,
     expected: Expected,
+    /// What the line asks for where CLIF's documentation contradicts it, and why; what
+    /// is expected is then what that says.
+    asks: Option<(String, &'static str)>,
 }
 
 /// How one lane ended.
@@ -99,15 +102,12 @@ fn is_line(comment: &str) -> bool {
 }
 
 impl Found {
-    /// What becomes of the line if CLIF's documentation contradicts it.
-    pub(super) fn contradicted(&self, unit: &Unit) -> Option<Verdict> {
-        contradicted::verdict(&self.text, unit)
-    }
-
-    /// Reads the line. It is about the function that it stands after, whatever
-    /// name it calls: Cranelift's native runs do not look at the name either,
-    /// and there are files that rely on it.
-    pub(super) fn parse(&self, unit: &Unit) -> Result<Line, String> {
+    /// Reads the line. It is about the function that it stands after, whichever
+    /// function of the file it names: Cranelift's native runs do not look at the
+    /// name either, and there are files that rely on it. A name that no function
+    /// has is a slip.
+    pub(super) fn parse(&self, units: &[Unit]) -> Result<Line, String> {
+        let unit = &units[self.unit];
         let source = unit.source.as_ref();
         let signature = &source.ok_or("the function could not be read")?.signature;
         let results: Vec<Type> = signature.returns.iter().map(|r| r.value_type).collect();
@@ -130,7 +130,13 @@ impl Found {
                 }
             },
         };
-        Ok(Line {
+        // Only `%names` can be written in a line.
+        let nameless = source.is_some_and(|f| matches!(f.name, UserFuncName::User(_)));
+        let named = nameless || units.iter().any(|u| u.name == invocation.func);
+        if body.contains(':') && !named {
+            return Err(format!("the file has no function %{}", invocation.func));
+        }
+        let mut line = Line {
             line: self.line,
             args: invocation.args.iter().map(bits).collect(),
             call: match body.contains(':') {
@@ -139,7 +145,17 @@ impl Found {
             },
             results,
             expected,
-        })
+            asks: None,
+        };
+        if let Some((end, why)) = contradicted::documented(&self.text, unit) {
+            let documented = match end {
+                End::Returned(values) => Expected::Equal(values),
+                End::Trapped(code) => Expected::Trap(code),
+            };
+            line.asks = Some((line.wanted(), why));
+            line.expected = documented;
+        }
+        Ok(line)
     }
 }
 
@@ -180,16 +196,32 @@ impl Line {
                 }
                 self.show(first)
             }
-            (Expected::Equal(want), _) => self.show(want),
-            (Expected::Other(bad), _) => format!("anything but {}", self.show(bad)),
-            (Expected::Trap(code), _) => format!("the trap {code}"),
-            (Expected::Anything, _) => "a return".to_owned(),
+            _ => self.wanted(),
         };
         let got = match end {
             End::Returned(values) => self.show(values),
             End::Trapped(code) => format!("the trap {code}"),
         };
         Err(format!("{}: expected {want}, found {got}", self.call))
+    }
+
+    /// What is expected.
+    fn wanted(&self) -> String {
+        match &self.expected {
+            Expected::Equal(want) => self.show(want),
+            Expected::Other(bad) => format!("anything but {}", self.show(bad)),
+            Expected::Trap(code) => format!("the trap {code}"),
+            Expected::Anything => "a return".to_owned(),
+        }
+    }
+
+    /// What to say of a line that came out as documented and not as it asks.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let (asks, why) = self.asks.as_ref()?;
+        let (call, wanted) = (&self.call, self.wanted());
+        Some(format!(
+            "{call}: asks for {asks}, defined is {wanted}: {why}"
+        ))
     }
 
     /// What the line prints.

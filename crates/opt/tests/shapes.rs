@@ -1,0 +1,343 @@
+//! If-conversion of chains, switches, tangles and skipped bodies: text in, text
+//! out.
+
+use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
+use warpfold_analysis::{BranchCounts, JoinRule, Profile};
+use warpfold_ir::{Block, Function, parse_module, verify};
+use warpfold_machine::{Cost, Machine};
+use warpfold_opt::ifconv::legality::Blocker;
+use warpfold_opt::ifconv::policy::Cheapest;
+use warpfold_opt::report::{Force, Form, Priced, Verdict};
+use warpfold_opt::{
+    Choice, Context, Conversion, Log, Prior, SourceBranch, choices, convert, mark_proven,
+};
+
+struct Case {
+    func: Function,
+    uniformity: Uniformity,
+    machine: Machine,
+    branches: Vec<SourceBranch>,
+}
+
+fn case(text: &str, machine: &str) -> Case {
+    let module = parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let mut func = module.functions.into_iter().next().expect("one function");
+    verify(&func).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let uniformity = Uniformity::new(&func, &UniformityOptions::default());
+    mark_proven(&mut func, &uniformity);
+    let branches = func
+        .layout
+        .iter()
+        .filter(|&&b| func.term(b).is_conditional())
+        .map(|&b| SourceBranch {
+            origin: func.block(b).origin,
+            opcode: "brif",
+        })
+        .collect();
+    Case {
+        func,
+        uniformity,
+        machine: Machine::builtin(machine).expect("a shipped machine"),
+        branches,
+    }
+}
+
+impl Case {
+    fn with<T>(
+        &self,
+        force: Option<Force>,
+        profile: Option<&Profile>,
+        choice: Option<&Choice>,
+        run: impl FnOnce(&Context<'_>) -> T,
+    ) -> T {
+        run(&Context {
+            branches: &self.branches,
+            log: &Log::default(),
+            uniformity: &self.uniformity,
+            machine: &self.machine,
+            joins: JoinRule::Default,
+            profile,
+            policy: &Cheapest,
+            force,
+            choice,
+            prior: Prior::default(),
+            cleanup: false,
+        })
+    }
+
+    fn convert(&self, force: Option<Force>, profile: Option<&Profile>) -> Conversion {
+        let conversion = self.with(force, profile, None, |cx| convert(&self.func, cx));
+        verify(&conversion.func).unwrap_or_else(|e| panic!("{e}\n{}", conversion.func));
+        conversion
+    }
+}
+
+fn lines(f: &Function) -> Vec<String> {
+    let text = f.to_string();
+    let body = text
+        .lines()
+        .filter(|l| l.starts_with("    ") || l.starts_with("block"));
+    body.map(|l| l.trim().to_string()).collect()
+}
+
+fn priced(c: &Conversion) -> (Form, &Priced) {
+    match &c.report.decisions[0].verdict {
+        Verdict::Priced { form, details } => (*form, details),
+        other => panic!("not priced: {other:?}"),
+    }
+}
+
+/// `if (a && b) x = p + p, store; else x = p * p`.
+const CHAIN: &str = "function %f(pred varying, pred varying, i64 varying, i32 varying) -> i32 {
+block0(v0: pred, v1: pred, v2: i64, v3: i32):
+    br v0, block1, block3 @1:1
+
+block1:
+    br v1, block2, block3 @2:2
+
+block2:
+    v4 = iadd.i32 v3, v3
+    store.i32 v3, v2
+    jump block4(v4)
+
+block3:
+    v5 = imul.i32 v3, v3
+    jump block4(v5)
+
+block4(v6: i32):
+    ret v6
+}";
+
+/// One conjunction serves the guard of the store, and turned round the select.
+#[test]
+fn a_chain_has_one_predicate_for_both_sides() {
+    let c = case(CHAIN, "unit").convert(Some(Force::Straight), None);
+    assert_eq!(
+        lines(&c.func),
+        [
+            "block0(v0: pred, v1: pred, v2: i64, v3: i32):",
+            "v7 = and v0, v1 @1:1",
+            "v4 = iadd.i32 v3, v3",
+            "store.i32 v3, v2 if v7",
+            "v5 = imul.i32 v3, v3 if !v7 else v4",
+            "ret v5",
+        ]
+    );
+    assert_eq!(priced(&c).1.shape, "chain");
+    let mirrored = CHAIN.replace("br v1, block2, block3", "br v1, block3, block2");
+    let c = case(&mirrored, "unit").convert(Some(Force::Straight), None);
+    assert!(
+        lines(&c.func).contains(&"v7 = andn v0, v1 @1:1".into()),
+        "{}",
+        c.func
+    );
+}
+
+/// A skipped body: the vote, the jump, what stands in the body, and the value
+/// that comes over the jump.
+#[test]
+fn a_skipped_side_stands_behind_a_vote_and_a_jump() {
+    let c = case(CHAIN, "unit").convert(Some(Force::Skip), None);
+    assert_eq!(
+        lines(&c.func),
+        [
+            "block0(v0: pred, v1: pred, v2: i64, v3: i32):",
+            "v7 = poison.i32 @1:1",
+            "v8 = and v0, v1 @1:1",
+            "v9 = vote_any v8 @1:1",
+            "br uniform decided v9, block5, block6(v7)",
+            "block5:",
+            "v4 = iadd.i32 v3, v3",
+            "store.i32 v3, v2 if v8",
+            "jump block6(v4)",
+            "block6(v10: i32):",
+            "v11 = vote_all v8 @1:1",
+            "br uniform decided v11, block8(v10), block7",
+            "block7:",
+            "v5 = imul.i32 v3, v3 if !v8 else v10",
+            "jump block8(v5)",
+            "block8(v12: i32):",
+            "ret v12",
+        ]
+    );
+    assert_eq!(priced(&c).0, Form::Skip);
+}
+
+/// A predicate that is the same in all lanes needs no vote.
+#[test]
+fn a_uniform_side_is_skipped_without_a_vote() {
+    let text = "function %f(pred, i64 varying, i32 varying) {
+block0(v0: pred, v1: i64, v2: i32):
+    br v0, block1, block2 @1:1
+
+block1:
+    store.i32 v2, v1
+    jump block2
+
+block2:
+    ret
+}";
+    let c = case(text, "unit").convert(Some(Force::Skip), None);
+    assert!(
+        c.func
+            .to_string()
+            .contains("br uniform decided v0, block3, block4"),
+        "{}",
+        c.func
+    );
+    assert!(!c.func.to_string().contains("vote"), "{}", c.func);
+}
+
+const SWITCH: &str = "function %f(i32 varying, i32 varying, i64 varying) -> i32 {
+block0(v0: i32, v1: i32, v2: i64):
+    switch v0, [block1, block2, block1], block3(v1) @1:1
+
+block1:
+    v3 = iadd.i32 v1, v1
+    store.i32 v1, v2
+    jump block3(v3)
+
+block2:
+    v4 = imul.i32 v1, v1
+    jump block3(v4)
+
+block3(v5: i32):
+    ret v5
+}";
+
+/// Entries with one target are one predicate; each test is made once.
+#[test]
+fn a_switch_compares_its_index() {
+    let c = case(SWITCH, "unit").convert(Some(Force::Straight), None);
+    let text = lines(&c.func);
+    let compares = text.iter().filter(|l| l.contains("icmp")).count();
+    assert_eq!(compares, 3, "{}", c.func);
+    assert!(
+        text.iter().any(|l| l.contains("store.i32 v1, v2 if")),
+        "{}",
+        c.func
+    );
+    let (form, p) = priced(&c);
+    assert_eq!((form, p.shape), (Form::Straight, "switch"));
+    let shape = p.straight_shape.expect("legal");
+    // Two comparisons and their disjunction, the third for the other side.
+    assert_eq!((shape.predicates, shape.selects), (4, 0), "{}", c.func);
+}
+
+/// Both ways into block3 pass one after the other; straight they would vote
+/// together.
+#[test]
+fn a_vote_where_lanes_arrive_at_several_times_blocks() {
+    let text = CHAIN.replace("    v5 = imul.i32 v3, v3\n", "    v5 = ballot v0\n");
+    let c = case(&text, "unit").convert(Some(Force::Straight), None);
+    let (form, p) = priced(&c);
+    assert_eq!(form, Form::Branch);
+    assert!(
+        matches!(p.straight, Err(Blocker::Convergent { .. })),
+        "{p:?}"
+    );
+    // On a side of its own it is guarded.
+    let text = CHAIN.replace("    v4 = iadd.i32 v3, v3\n", "    v4 = ballot v1\n");
+    let c = case(&text, "unit").convert(Some(Force::Straight), None);
+    assert!(
+        c.func.to_string().contains("v4 = ballot v1 if v7"),
+        "{}",
+        c.func
+    );
+}
+
+/// The side is long and hardly ever entered: with the profile it is skipped
+/// inside straight code, at exactly this price.
+#[test]
+fn a_rare_side_is_skipped_inside_straight_code() {
+    let mut side = String::new();
+    for i in 0..20 {
+        side += &format!("    store.i32 v3, v2+{}\n", 4 * i);
+    }
+    let text = CHAIN.replace("    store.i32 v3, v2\n", &side);
+    let block = Block::from_u32;
+    let mut profile = Profile::new();
+    profile.set_branch(block(0), BranchCounts::two_way(100, 100, 100));
+    profile.set_branch(block(1), BranchCounts::two_way(2, 100, 2));
+    for (b, passes, reached) in [
+        (0, 100, 0),
+        (1, 100, 100),
+        (2, 2, 2),
+        (3, 200, 100),
+        (4, 100, 100),
+    ] {
+        profile.add_passes(block(b), 0, passes);
+        let counts = profile.inside_mut(block(0), block(b), 0);
+        (counts.reached, counts.alive) = (reached, 100);
+    }
+    let c = case(&text, "unit").convert(None, Some(&profile));
+    let (form, p) = priced(&c);
+    assert_eq!(form, Form::Skip);
+    let total = |form| p.estimates.iter().find(|e| e.form == form).map(|e| e.total);
+    // br, br; 2 · (iadd, 20 stores, jump); 200 · (imul, jump).
+    assert_eq!(total(Form::Branch), Some(Cost::issues(200 + 2 * 22 + 400)));
+    // and, iadd, 20 stores, imul.
+    assert_eq!(total(Form::Straight), Some(Cost::issues(23 * 100)));
+    // and, vote, br, imul; 2 · (iadd, 20 stores, jump).
+    assert_eq!(total(Form::Skip), Some(Cost::issues(4 * 100 + 2 * 22)));
+}
+
+/// One body may be skipped and another not: each pair is an assignment.
+#[test]
+fn all_legal_assignments_are_listed() {
+    let case = case(CHAIN, "unit");
+    let list = |limit| case.with(None, None, None, |cx| choices(&case.func, cx, limit));
+    let all = list(8).expect("there are five");
+    assert_eq!(all.len(), 5, "{all:?}");
+    assert!(all[0].straight.is_empty());
+    assert_eq!(list(4), None);
+    for choice in &all {
+        let c = case.with(None, None, Some(choice), |cx| convert(&case.func, cx));
+        verify(&c.func).unwrap_or_else(|e| panic!("{e}\n{}", c.func));
+        let votes = c.func.to_string().matches("vote").count();
+        let skipped = choice.straight.values().flatten().filter(|s| **s).count();
+        assert_eq!(votes, skipped, "{}", c.func);
+    }
+}
+
+/// Regions in a row and in each other.
+#[test]
+fn many_regions_are_decided_and_rewritten() {
+    for nested in [false, true] {
+        for n in [500, 1_000] {
+            let text = many(n, nested);
+            let case = case(&text, "ampere");
+            let c = case.convert(None, None);
+            assert_eq!(c.report.decisions.len(), n);
+        }
+    }
+}
+
+fn many(n: usize, nested: bool) -> String {
+    let mut text =
+        String::from("function %f(i64 varying, i32 varying) {\nblock0(v0: i64, v1: i32):\n");
+    let mut value = 2;
+    for i in 0..n {
+        let (side, join) = match nested {
+            true => (i + 1, 2 * n - i),
+            false => (2 * i + 1, 2 * i + 2),
+        };
+        text += &format!("    v{value} = load.i32 v0+{}\n", 4 * i);
+        text += &format!("    v{} = icmp.i32 slt v{value}, v1\n", value + 1);
+        text += &format!(
+            "    br v{}, block{side}, block{join} @{i}:1\n\nblock{side}:\n",
+            value + 1
+        );
+        text += &format!("    store.i32 v1, v0+{}\n", 4 * i);
+        value += 2;
+        if !nested {
+            text += &format!("    jump block{join}\n\nblock{join}:\n");
+        }
+    }
+    if nested {
+        for i in n + 1..=2 * n {
+            text += &format!("    jump block{i}\n\nblock{i}:\n");
+        }
+    }
+    text + "    ret\n}\n"
+}
