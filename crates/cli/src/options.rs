@@ -1,6 +1,7 @@
 //! Groups of options that commands share.
 
 use clap::{Args, ValueEnum};
+use warpfold::exec::timing::TimingModel;
 use warpfold::launch::{ArgOverride, Dims, Overrides};
 use warpfold::{RunChecks, RunOptions, Syntax};
 
@@ -77,11 +78,12 @@ impl LaunchArgs {
     }
 
     /// How to run.
-    pub fn run_options(&self, timeline: bool) -> RunOptions {
+    pub fn run_options(&self, timeline: bool, timing: Option<TimingModel>) -> RunOptions {
         RunOptions {
             step_limit: self.step_limit,
             call_depth: self.call_depth,
             timeline,
+            timing,
             ..RunOptions::default()
         }
     }

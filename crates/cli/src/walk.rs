@@ -118,7 +118,7 @@ pub fn optimized(
     };
     let mut canonical = kernel.lowered.clean()?.canonicalise()?;
     if let Some(launch) = &launch {
-        canonical = canonical.profile(launch, &launch_args.run_options(false))?;
+        canonical = canonical.profile(launch, &launch_args.run_options(false, None))?;
     }
     Ok((canonical.convert(&settings)?, kernel.header))
 }

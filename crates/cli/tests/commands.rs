@@ -330,7 +330,7 @@ fn traps_are_counted_and_placed() {
 #[test]
 fn timelines_show_lanes() {
     let text = ";! [[arg]]\n;! varying = \"lane < 4\"\nfunction %f(i32) {\nblock0(v0: i32):\n    brif v0, block1, block2\nblock1:\n    jump block2\nblock2:\n    return\n}\n";
-    let out = warpfold_on(&["exec", "--timeline", "-"], text.as_bytes()).ok();
+    let out = warpfold_on(&["exec", "--timeline", "-", "-"], text.as_bytes()).ok();
     let rows: Vec<&str> = out.lines().filter(|l| l.starts_with("    block")).collect();
     assert_eq!(rows.len(), 3, "{out}");
     assert!(
@@ -339,7 +339,7 @@ fn timelines_show_lanes() {
     );
     assert!(rows[1].ends_with(" 4 lanes  1 issue"), "{out}");
     assert!(rows[2].contains(&"█".repeat(32)), "{out}");
-    let doc = json(&["run", "--timeline", "--format", "json", CLAMP]);
+    let doc = json(&["run", "--timeline", "-", "--format", "json", CLAMP]);
     let first = &doc["runs"][0]["timeline"][0];
     assert_eq!(first["block"], "block0");
     assert_eq!(first["mask"], "0xffffffff");
@@ -490,8 +490,16 @@ fn why_refuses_what_is_not_there() {
 #[test]
 fn twice_the_same_bytes() {
     for args in [
-        &["run", "--timeline", CLAMP][..],
-        &["run", "--timeline", "--format", "json", CLAMP],
+        &["run", "--timeline", "-", CLAMP][..],
+        &[
+            "run",
+            "--timeline",
+            "-",
+            "--timing",
+            "--format",
+            "json",
+            CLAMP,
+        ],
         &["explain", "--format", "json", CLAMP],
         &["opt", CLAMP],
         &["uniformity", "--format", "json", CLAMP],
@@ -656,7 +664,17 @@ fn machines_as_json() {
 
 #[test]
 fn one_lane_and_many_times() {
-    let text = warpfold(&["exec", "--timeline", "--grid", "1", "--block", "1", CLAMP]).ok();
+    let text = warpfold(&[
+        "exec",
+        "--timeline",
+        "-",
+        "--grid",
+        "1",
+        "--block",
+        "1",
+        CLAMP,
+    ])
+    .ok();
     assert!(text.contains("   1 lane   1 issue\n"), "{text}");
     let text = warpfold(&["explain", CLAMP]).ok();
     assert!(text.contains("overhead 393216 (65536 times) + "), "{text}");

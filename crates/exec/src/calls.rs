@@ -146,6 +146,11 @@ impl Warp {
         }
     }
 
+    /// Whether the frame that runs is the kernel's, or one in its place.
+    pub(crate) fn runs_kernel(&self) -> bool {
+        self.callers.is_empty() && self.its.frames.is_kernel()
+    }
+
     /// Entries on the stacks of all frames.
     pub(crate) fn stack_depth(&self) -> usize {
         self.below + self.stack.depth()

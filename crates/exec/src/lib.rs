@@ -74,6 +74,7 @@ mod stacked;
 mod tally;
 mod terminate;
 mod timeline;
+pub mod timing;
 mod transactions;
 mod warp;
 

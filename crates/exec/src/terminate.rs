@@ -70,6 +70,7 @@ impl Engine<'_> {
     /// Copies the block arguments of an edge.
     #[inline(always)]
     fn take_edge(&mut self, w: &mut Warp, edge: usize, mask: u32) {
+        self.time_edge(w, edge);
         let moves = &self.program.edges[edge].moves;
         let on = w.on(mask);
         for m in &self.program.moves[moves.start as usize..moves.end as usize] {

@@ -341,3 +341,66 @@ fn many(n: usize, nested: bool) -> String {
     }
     text + "    ret\n}\n"
 }
+
+/// Selects that are one other instruction, and selects that only look so.
+#[test]
+fn selects_become_the_instructions_that_they_are() {
+    let convert = |ty: &str, compare: &str, then: &str, otherwise: &str| {
+        let text = format!(
+            "function %f({ty} varying, {ty} varying, i32 varying, i32 varying) -> {ty} {{
+block0(v0: {ty}, v1: {ty}, v2: i32, v3: i32):
+    v4 = fcvt_from_sint.f32 v2
+    v5 = fcvt_from_uint.f32 v3
+    v6 = const.i32 0
+    v7 = const.i32 1
+    v8 = ineg.i32 v2
+    {compare}
+    br v9, block1({then}), block1({otherwise}) @1:1
+
+block1(v10: {ty}):
+    ret v10
+}}"
+        );
+        let c = case(&text, "unit").convert(Some(Force::Straight), None);
+        let all = lines(&c.func);
+        all.iter()
+            .find_map(|l| l.strip_suffix(" @1:1").and_then(|l| l.split_once(" = ")))
+            .map(|(_, what)| what.to_string())
+            .unwrap_or_else(|| panic!("{}", c.func))
+    };
+    let icmp = |cc: &str, a: &str, b: &str| format!("v9 = icmp.i32 {cc} {a}, {b}");
+    let fcmp = |cc: &str, a: &str, b: &str| format!("v9 = fcmp.f32 {cc} {a}, {b}");
+    for (cc, then, otherwise, what) in [
+        ("slt", "v2", "v3", "smin"),
+        ("sle", "v3", "v2", "smax"),
+        ("sgt", "v2", "v3", "smax"),
+        ("ult", "v2", "v3", "umin"),
+        ("uge", "v2", "v3", "umax"),
+        ("eq", "v2", "v3", "select"),
+        ("slt", "v2", "v6", "select"),
+        ("slt", "v7", "v6", "bint"),
+    ] {
+        let found = convert("i32", &icmp(cc, "v2", "v3"), then, otherwise);
+        assert!(
+            found.starts_with(&format!("{what}.i32")),
+            "{cc} {then}: {found}"
+        );
+    }
+    for (cc, then, otherwise, what) in [
+        ("slt", "v8", "v2", "iabs.i32 v2"),
+        ("sge", "v2", "v8", "iabs.i32 v2"),
+        ("ult", "v8", "v2", "select.i32 v9, v8, v2"),
+        ("slt", "v2", "v8", "select.i32 v9, v2, v8"),
+    ] {
+        assert_eq!(convert("i32", &icmp(cc, "v2", "v6"), then, otherwise), what);
+    }
+    // Numbers from integers are no NaN and no negative zero; parameters may be.
+    assert_eq!(
+        convert("f32", &fcmp("lt", "v4", "v5"), "v4", "v5"),
+        "fmin.f32 v5, v4"
+    );
+    assert_eq!(
+        convert("f32", &fcmp("lt", "v0", "v5"), "v0", "v5"),
+        "select.f32 v9, v0, v5"
+    );
+}

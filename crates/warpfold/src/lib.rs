@@ -58,6 +58,7 @@ pub use warpfold_opt as opt;
 mod error;
 pub mod launch;
 mod measure;
+pub mod picture;
 pub mod render;
 pub mod road;
 pub mod same;

@@ -13,6 +13,7 @@ mod style;
 mod table;
 mod text;
 mod timeline;
+mod timing;
 mod uniformity;
 
 pub use build::{executed, explain, run};

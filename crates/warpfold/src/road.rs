@@ -244,6 +244,7 @@ impl Lowered {
     ) -> Result<warpfold_exec::Outcome, Errors> {
         let record = Record {
             timeline: true,
+            timing: true,
             ..Record::default()
         };
         self.run(func, launch, run, record)
@@ -292,6 +293,7 @@ impl Lowered {
             joins: self.options.joins,
             step_limit: run.step_limit,
             timeline: run.timeline && record.timeline,
+            timing: run.timing.filter(|_| record.timing),
             profile: record.profile,
             events: record.events,
             call_depth: run.call_depth,
@@ -353,6 +355,7 @@ pub(crate) struct Record {
     pub profile: bool,
     pub events: bool,
     pub timeline: bool,
+    pub timing: bool,
 }
 
 /// The kernel cleaned up: what comparisons call *before*.

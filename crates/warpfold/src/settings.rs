@@ -3,6 +3,7 @@
 use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::LaunchShape;
 use warpfold_exec::Mode;
+use warpfold_exec::timing::TimingModel;
 use warpfold_machine::Machine;
 use warpfold_opt as opt;
 use warpfold_opt::report::Force;
@@ -60,6 +61,8 @@ pub struct RunOptions {
     pub call_depth: u32,
     /// Record which lanes went through which block.
     pub timeline: bool,
+    /// Schedule what runs by this model of time.
+    pub timing: Option<TimingModel>,
     /// What is checked.
     pub checks: RunChecks,
 }
@@ -70,6 +73,7 @@ impl Default for RunOptions {
             step_limit: DEFAULT_STEP_LIMIT,
             call_depth: DEFAULT_CALL_DEPTH,
             timeline: false,
+            timing: None,
             checks: RunChecks::default(),
         }
     }

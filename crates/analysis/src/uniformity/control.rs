@@ -212,9 +212,8 @@ impl Split {
             // `d`. Both are then in one cycle.
             let stays = |b: &Block| back.contains(b) || to_join.contains(b);
             let enters = |b: Block| {
-                let preds = graph.cfg.preds(b).iter();
-                let mut outside = preds.filter(|e| !self.contains(e.from));
-                b != d && stays(&b) && outside.any(|e| e.from != self.branch)
+                let mut preds = graph.cfg.preds(b).iter();
+                b != d && stays(&b) && preds.any(|e| !self.contains(e.from))
             };
             let entered = self.region.iter().any(|&b| dominates(d, b) && enters(b));
             if let (Some(join), true) = (self.join, entered) {
@@ -394,22 +393,32 @@ impl Graph<'_> {
         b: Block,
         k: u32,
     ) -> impl Iterator<Item = (Edge, Value)> + 'a {
-        self.cfg.preds(b).iter().map(move |&e| {
-            let targets = func.term(e.from).targets();
-            (e, targets[e.index as usize].args[k as usize])
-        })
+        let edges = self.cfg.preds(b).iter();
+        edges.map(move |&e| (e, func.term(e.from).target(e.index).args[k as usize]))
+    }
+
+    /// What the edges to its block carry for the parameter `p`.
+    pub fn brought<'a>(&'a self, func: &'a Function, p: Value) -> impl Iterator<Item = Value> + 'a {
+        let place = match func.def(p) {
+            ValueDef::Param(b, k) => Some((b, k)),
+            ValueDef::Result(..) => None,
+        };
+        let edges = place.into_iter();
+        edges.flat_map(move |(b, k)| self.args(func, b, k).map(|a| a.1))
+    }
+
+    /// Whether every edge, but for those that carry the parameter `p` itself,
+    /// carries its number.
+    pub fn brings_one_number(&self, func: &Function, p: Value) -> bool {
+        let mut others = self.brought(func, p).filter(|&a| a != p);
+        others.next().is_some_and(|a| self.numbers.same(a, p))
     }
 
     /// Whether a pass of the block of parameter `p` may give it another value,
     /// where only values do that `varies`: it may unless every edge brings the
     /// same number, and then if what an edge brings does.
     pub fn param_varies(&self, func: &Function, p: Value, varies: impl Fn(Value) -> bool) -> bool {
-        let ValueDef::Param(b, k) = func.def(p) else {
-            return varies(p);
-        };
-        let mut args = self.args(func, b, k).map(|a| a.1).filter(|&a| a != p);
-        let alike = args.next().is_some_and(|a| self.numbers.same(a, p));
-        !alike || self.args(func, b, k).any(|(_, a)| a != p && varies(a))
+        !self.brings_one_number(func, p) || self.brought(func, p).any(|a| a != p && varies(a))
     }
 
     /// The value that the block parameter `p` merely copies: every edge

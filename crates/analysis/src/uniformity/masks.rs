@@ -12,6 +12,7 @@
 //! (as long as `i` does not wrap around).
 
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use warpfold_ir::{Block, Effects, Function, IntCC, Opcode, Terminator, Type, Value};
 
 use super::KnownBits;
@@ -25,7 +26,8 @@ use super::transfer::{Env, last_two_same, transfer};
 const STEPS: u32 = 64;
 const DEPTH: u32 = 16;
 
-type Lanes = [KnownBits; 32];
+/// The lane that is looked at first.
+const FIRST: u32 = 21;
 
 pub(crate) struct Masks<'a> {
     pub func: &'a Function,
@@ -47,74 +49,80 @@ impl Masks<'_> {
         if shape.is_uniform() {
             return None;
         }
-        let mut memo = HashMap::new();
-        let mut steps = STEPS;
-        let lanes = self.lanes(cond, DEPTH, &mut steps, &mut memo)?;
-        lanes.iter().enumerate().try_fold(0, |mask, (lane, k)| {
-            (k.known() & 1 == 1).then_some(mask | (k.one as u32 & 1) << lane)
-        })
+        // Most conditions are unknown in every lane, so most are done after
+        // one. In lanes 0 and 31 products and masks know more than elsewhere.
+        let mut mask = 0;
+        for lane in (0..32).map(|i| (i + FIRST) % 32) {
+            let known = self.lane(cond, lane, DEPTH, &mut { STEPS }, &mut HashMap::new())?;
+            if known.known() & 1 == 0 {
+                return None;
+            }
+            mask |= (known.one as u32 & 1) << lane;
+        }
+        Some(mask)
     }
 
-    fn lanes(
+    /// What `v` is known to be in one lane.
+    fn lane(
         &self,
         v: Value,
+        lane: u32,
         depth: u32,
         steps: &mut u32,
-        memo: &mut HashMap<Value, Option<Lanes>>,
-    ) -> Option<Lanes> {
-        if let Some(&lanes) = memo.get(&v) {
-            return lanes;
+        memo: &mut HashMap<Value, Option<KnownBits>>,
+    ) -> Option<KnownBits> {
+        if let Some(&known) = memo.get(&v) {
+            return known;
         }
-        let lanes = self.evaluate(v, depth, steps, memo);
-        memo.insert(v, lanes);
-        lanes
+        let known = self.evaluate(v, lane, depth, steps, memo);
+        memo.insert(v, known);
+        known
     }
 
     fn evaluate(
         &self,
         v: Value,
+        lane: u32,
         depth: u32,
         steps: &mut u32,
-        memo: &mut HashMap<Value, Option<Lanes>>,
-    ) -> Option<Lanes> {
+        memo: &mut HashMap<Value, Option<KnownBits>>,
+    ) -> Option<KnownBits> {
         let shape = self.state.shapes[v]?;
         let ty = self.func.ty(v);
         if ty.bits() > 64 {
             return None;
         }
         let mask = ty.mask() as u64;
-        let mut lanes: Lanes = std::array::from_fn(|lane| {
-            let by_lane = shape.stride().map_or(KnownBits::NONE, |s| {
-                let offset = s.wrapping_mul(lane as u64) & mask;
-                shape.base().add(KnownBits::constant(offset, mask), mask)
-            });
-            shape.bits().both(by_lane)
+        let by_lane = shape.stride().map_or(KnownBits::NONE, |s| {
+            let offset = s.wrapping_mul(u64::from(lane)) & mask;
+            shape.base().add(KnownBits::constant(offset, mask), mask)
         });
-        let all_known = lanes.iter().all(|k| k.known() == mask);
+        let known = shape.bits().both(by_lane);
         let Some(inst) = self.func.def_inst(v).map(|i| self.func.inst(i)) else {
-            return Some(lanes);
+            return Some(known);
         };
         if let Some(fixed) = self.launch.per_lane(inst.op) {
-            return Some(std::array::from_fn(|lane| lanes[lane].both(fixed[lane])));
+            return Some(known.both(fixed[lane as usize]));
         }
         // A lane that traps is not there to ask.
-        let effects = inst.op.effects();
-        let pure = Effects {
+        let effects = Effects {
             traps: false,
-            ..effects
-        }
-        .is_pure()
-            && !inst.args.is_empty();
-        if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
-            return Some(lanes);
+            ..inst.op.effects()
+        };
+        let pure = effects.is_pure() && !inst.args.is_empty();
+        let done = known.known() == mask;
+        if done || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
+            return Some(known);
         }
         *steps -= 1;
-        let mut operands = Vec::with_capacity(inst.args.len());
-        let mut types = Vec::with_capacity(inst.args.len());
+        let mut types: SmallVec<[Type; 3]> = SmallVec::new();
+        let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         for &arg in &inst.args {
-            let arg_lanes = self.lanes(arg, depth - 1, steps, memo);
-            operands.push(arg_lanes.unwrap_or([KnownBits::NONE; 32]));
-            types.push(self.func.ty(arg));
+            let ty = self.func.ty(arg);
+            let number = self.lane(arg, lane, depth - 1, steps, memo);
+            let number = number.unwrap_or(KnownBits::NONE);
+            types.push(ty);
+            args.push(Shape::known_uniform(ty, Scope::Warp, number));
         }
         let env = Env {
             launch: self.launch,
@@ -123,17 +131,8 @@ impl Masks<'_> {
             same: last_two_same(inst, |x, y| x == y),
             all_present: false,
         };
-        for (lane, known) in lanes.iter_mut().enumerate() {
-            let args: Vec<Shape> = operands
-                .iter()
-                .zip(&types)
-                .map(|(o, &ty)| Shape::known_uniform(ty, Scope::Warp, o[lane]))
-                .collect();
-            if let Some(result) = transfer(inst, &types, &args, env) {
-                *known = known.both(result.bits());
-            }
-        }
-        Some(lanes)
+        let result = transfer(inst, &types, &args, env);
+        Some(result.map_or(known, |result| known.both(result.bits())))
     }
 
     /// Whether the branch at `b` is a tail guard.

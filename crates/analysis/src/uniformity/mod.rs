@@ -32,8 +32,9 @@
 //! It does not see that a branch is never taken, follows memory only by the
 //! promises of load flags, and does not follow which lanes a shuffle reads.
 //!
-//! Cost: near-linear; region walks are budgeted, and the coarser fallback is
-//! sound.
+//! Cost: near-linear, however deep branches and loops nest; regions that cannot
+//! be described without a walk (`spans.rs`) are walked within a budget, and the
+//! coarser fallback is sound. [`Uniformity::steps`] counts.
 
 mod annotate;
 mod arith;
@@ -42,7 +43,9 @@ mod check;
 mod compare;
 mod control;
 mod domain;
+mod exec_scope;
 mod faults;
+mod independent;
 mod launch;
 mod linear;
 mod masks;
@@ -53,13 +56,17 @@ mod presence;
 mod reason;
 mod scope;
 mod solve;
+mod spans;
 mod state;
 mod transfer;
+mod worklist;
 
 #[cfg(test)]
 mod tests;
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use std::sync::Arc;
+
+use cranelift_entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Value};
 
 pub use annotate::{annotate, claims};
@@ -71,8 +78,7 @@ pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
 
-use crate::yields::writes_memory;
-use crate::{Cfg, DomTree, JoinRule, Joins, Loops, Yields};
+use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
 use masks::Masks;
 use memory::Memory;
 use numbers::Numbers;
@@ -119,8 +125,8 @@ pub struct UniformityOptions {
 pub(crate) struct Graph<'a> {
     pub cfg: &'a Cfg,
     pub joins: &'a Joins,
-    pub dominators: DomTree,
-    pub loops: Loops,
+    pub dominators: Arc<DomTree>,
+    pub loops: Arc<Loops>,
     pub memory: Memory,
     pub numbers: Numbers,
     /// Planted.
@@ -132,7 +138,7 @@ pub(crate) struct Graph<'a> {
 pub struct Uniformity {
     state: State,
     types: Vec<warpfold_ir::Type>,
-    dominators: DomTree,
+    dominators: Arc<DomTree>,
     conditional: SecondaryMap<Block, bool>,
     splits_lanes: SecondaryMap<Block, bool>,
     exec: SecondaryMap<Block, Option<Scope>>,
@@ -159,20 +165,30 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        Self::solved_by(solve::solve, func, cfg, joins, options)
+    }
+
+    fn solved_by(
+        solve: impl Fn(&Function, &Graph<'_>, &UniformityOptions) -> State,
+        func: &Function,
+        cfg: &Cfg,
+        joins: &Joins,
+        options: &UniformityOptions,
+    ) -> Self {
         let memory = Memory::new(func, options.called);
         let graph = Graph {
             cfg,
             joins,
-            dominators: DomTree::dominators(cfg),
-            loops: Loops::new(cfg),
+            dominators: Arc::new(DomTree::dominators(cfg)),
+            loops: Arc::new(Loops::new(cfg)),
             numbers: Numbers::new(func, cfg, &memory),
             memory,
             fault: options.fault,
         };
-        let state = solve::solve(func, &graph, options);
+        let state = solve(func, &graph, options);
         let mut result = Self {
             types: func.values().map(|v| func.ty(v)).collect(),
-            dominators: graph.dominators,
+            dominators: Arc::clone(&graph.dominators),
             conditional: SecondaryMap::new(),
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),
@@ -193,9 +209,9 @@ impl Uniformity {
             result.masks[b] = masks.known_mask(b);
             result.tails[b] = masks.tail_guard(b);
         }
-        result.find_exec_scopes(func, cfg, options.called);
+        result.find_exec_scopes(func, &graph, options.called);
         if options.independent {
-            result.find_yields(func, cfg, &graph.loops, options.called);
+            result.find_yields(func, &graph, options.called);
         }
         result
     }
@@ -310,6 +326,12 @@ impl Uniformity {
         Chain::new(self, first)
     }
 
+    /// What the analysis has done, counted: evaluations, operands and uses looked
+    /// at, edges walked. It grows in proportion to the function.
+    pub fn steps(&self) -> u64 {
+        self.state.steps
+    }
+
     /// The block that defines `v`, if the analysis has come to it.
     pub fn def_block(&self, v: Value) -> Option<Block> {
         self.state.def_block.get(v).copied().flatten()
@@ -336,92 +358,5 @@ impl Uniformity {
     /// Whether the budget ran out and the results are coarse.
     pub fn is_coarse(&self) -> bool {
         self.state.is_coarse().is_some()
-    }
-
-    fn find_exec_scopes(&mut self, func: &Function, cfg: &Cfg, called: bool) {
-        let coarse = match called {
-            true => Scope::Lane,
-            false => self.state.is_coarse().unwrap_or(Scope::Grid),
-        };
-        for &b in cfg.rpo() {
-            self.live[b] = Some(coarse.max(Scope::Grid));
-            self.partial[b] = called.then_some(Reason::Called);
-        }
-        let splits = &self.state.splits;
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            for &b in &split.region {
-                self.live[b] = self.live[b].max(Some(split.scope));
-                if split.scope == Scope::Lane && self.partial[b].is_none() {
-                    let branch = split.branch;
-                    self.partial[b] = Some(Reason::Separated { branch });
-                }
-            }
-        }
-        // Where lanes leave while others go on, and where these go on.
-        let mut leaving: SecondaryMap<Block, Option<Scope>> = SecondaryMap::new();
-        let mut gone: Vec<(Scope, Block, Block)> = Vec::new();
-        for &b in cfg.rpo() {
-            leaving[b] = self.leaving_scope(func, b);
-            if let Some(scope) = leaving[b] {
-                gone.extend(cfg.succs(b).iter().map(|&to| (scope, b, to)));
-            }
-        }
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            let leave = split.region.iter().filter_map(|&b| Some((leaving[b]?, b)));
-            let widest = leave.max_by_key(|l| l.0);
-            gone.extend(widest.zip(split.join).map(|((s, b), to)| (s, b, to)));
-        }
-        self.exec = self.live.clone();
-        for scope in [Scope::Block, Scope::Warp, Scope::Lane] {
-            let mut seen: EntitySet<Block> = EntitySet::new();
-            let from = gone.iter().filter(|&&(s, ..)| s == scope);
-            let mut work: Vec<(Block, Block)> = from.map(|&(_, at, b)| (at, b)).collect();
-            while let Some((at, b)) = work.pop() {
-                if seen.insert(b) {
-                    self.exec[b] = self.exec[b].max(Some(scope));
-                    if scope == Scope::Lane && self.partial[b].is_none() {
-                        self.partial[b] = Some(Reason::Left { at });
-                    }
-                    work.extend(cfg.succs(b).iter().map(|&to| (at, to)));
-                }
-            }
-        }
-    }
-
-    /// A loop that yields lets lanes past its join one after another, so from there
-    /// on any lane may be away. What a group holds that runs a block is another
-    /// matter: groups merge only where a branch separated them, lanes of a group have
-    /// executed all since its last merging together, and what each of them executed
-    /// before, between the branch and its join, counts as separated already.
-    fn find_yields(&mut self, func: &Function, cfg: &Cfg, loops: &Loops, called: bool) {
-        let insts = func.laid_out_insts();
-        let calls = insts.filter(|&(_, i)| func.inst(i).op.effects().calls);
-        // Lanes may come back from a call one after another.
-        let mut work: Vec<Block> = calls.map(|(b, _)| b).collect();
-        let written = called || !work.is_empty() || writes_memory(func);
-        let yields = Yields::new(func, cfg, loops, written);
-        let inside = yields.loops().iter().flat_map(|&l| loops.blocks(l));
-        work.extend(inside);
-        let mut seen: EntitySet<Block> = EntitySet::new();
-        while let Some(b) = work.pop() {
-            if seen.insert(b) {
-                self.live[b] = Some(Scope::Lane);
-                self.exec[b] = Some(Scope::Lane);
-                work.extend(cfg.succs(b));
-            }
-        }
-    }
-
-    /// How far the lanes that leave in `b`, if any can, are fewer than all.
-    /// In a callee lanes may trap.
-    fn leaving_scope(&self, func: &Function, b: Block) -> Option<Scope> {
-        let live = self.live[b].unwrap_or(Scope::Lane);
-        let by_end = func.term(b).is_end();
-        let by_guards = func.block(b).insts.iter().filter_map(|&i| {
-            let inst = func.inst(i);
-            let guard = inst.guard.map_or(Scope::Lane, |g| self.scope_at(g.pred, b));
-            inst.op.ends_segment().then_some(guard.max(live))
-        });
-        by_guards.chain(by_end.then_some(live)).max()
     }
 }

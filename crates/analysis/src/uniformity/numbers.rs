@@ -23,16 +23,16 @@
 //! not numbered yet, as those of loops mostly do, is a leaf. Linear.
 
 use cranelift_entity::SecondaryMap;
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 use smallvec::SmallVec;
-use warpfold_ir::{Block, Function, Imm, InstData, Opcode, Type, Value};
+use warpfold_ir::{Block, Function, Imm, Inst, InstData, Opcode, Type, Value};
 
 use super::control::depends_on_more_than_operands;
 use super::memory::Memory;
 use crate::Cfg;
 
 /// An operation on numbered operands: what its results are numbered by.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 struct Key {
     op: Opcode,
     ty: Type,
@@ -54,7 +54,8 @@ impl Numbers {
     /// Numbers the values of all blocks that are reached.
     pub fn new(func: &Function, cfg: &Cfg, memory: &Memory) -> Self {
         let mut numbers = Self::default();
-        let mut table: HashMap<Key, u32> = HashMap::new();
+        numbers.of.resize(func.num_values());
+        let mut table = Table(HashTable::with_capacity(func.num_insts()));
         for &b in cfg.rpo() {
             for (k, &p) in func.block(b).params.iter().enumerate() {
                 let brought = match func.entry() == Some(b) {
@@ -68,7 +69,7 @@ impl Numbers {
                 let inst = func.inst(i);
                 let number = match inst.results.len() {
                     1 if !depends_on_more_than_operands(inst, memory) => {
-                        Some(numbers.operation(inst, &mut table))
+                        Some(numbers.operation(func, i, &mut table))
                     }
                     _ => None,
                 };
@@ -94,16 +95,51 @@ impl Numbers {
     /// The one number that every edge to `b` brings for its parameter `p`,
     /// apart from `p` itself.
     fn brought(&self, func: &Function, cfg: &Cfg, b: Block, k: usize, p: Value) -> Option<u32> {
-        let args = cfg.preds(b).iter().map(|e| {
-            let targets = func.term(e.from).targets();
-            targets[e.index as usize].args[k]
-        });
+        let edges = cfg.preds(b).iter();
+        let args = edges.map(|e| func.term(e.from).target(e.index).args[k]);
         let mut numbers = args.filter(|&a| a != p).map(|a| self.of[a]);
         let first = numbers.next().filter(|&n| n != 0)?;
         numbers.all(|n| n == first).then_some(first)
     }
 
-    fn operation(&mut self, inst: &InstData, table: &mut HashMap<Key, u32>) -> u32 {
+    fn operation(&mut self, func: &Function, i: Inst, table: &mut Table) -> u32 {
+        let inst = func.inst(i);
+        let key = self.bare(inst);
+        // An unreached operand cannot be: definitions dominate their uses.
+        if key.args.contains(&0) {
+            return self.fresh();
+        }
+        let copied = match (inst.op, &key.args[..]) {
+            (Opcode::Copy, &[a]) => Some(a),
+            (Opcode::Select, &[_, a, b]) if a == b => Some(a),
+            _ => None,
+        };
+        let Some(guard) = inst.guard else {
+            return copied.unwrap_or_else(|| self.entry(func, i, &key, table));
+        };
+        let otherwise = guard.otherwise.map(|v| self.of[v]);
+        // Where the other lanes hold the same anyway, the guard is no matter.
+        let bare = copied.or_else(|| table.find(self, func, &key));
+        match (bare, otherwise) {
+            (Some(bare), Some(otherwise)) if bare == otherwise => bare,
+            _ => {
+                let key = self.key(inst);
+                self.entry(func, i, &key, table)
+            }
+        }
+    }
+
+    fn entry(&mut self, func: &Function, i: Inst, key: &Key, table: &mut Table) -> u32 {
+        if let Some(number) = table.find(self, func, key) {
+            return number;
+        }
+        let number = self.fresh();
+        table.insert(self, func, i, key);
+        number
+    }
+
+    /// What `inst` is numbered by, its guard apart.
+    fn bare(&self, inst: &InstData) -> Key {
         let mut key = Key {
             op: inst.op,
             ty: inst.ty,
@@ -111,40 +147,56 @@ impl Numbers {
             args: inst.args.iter().map(|&a| self.of[a]).collect(),
             guard: None,
         };
-        // An unreached operand cannot be: definitions dominate their uses.
-        if key.args.contains(&0) {
-            return self.fresh();
-        }
         key.order();
-        let copied = match (inst.op, &key.args[..]) {
-            (Opcode::Copy, &[a]) => Some(a),
-            (Opcode::Select, &[_, a, b]) if a == b => Some(a),
-            _ => None,
-        };
-        let Some(guard) = inst.guard else {
-            return copied.unwrap_or_else(|| self.entry(key, table));
-        };
-        let otherwise = guard.otherwise.map(|v| self.of[v]);
-        // Where the other lanes hold the same anyway, the guard is no matter.
-        let bare = copied.or_else(|| table.get(&key).copied());
-        match (bare, otherwise) {
-            (Some(bare), Some(otherwise)) if bare == otherwise => bare,
-            _ => {
-                key.guard = Some((self.of[guard.pred], guard.negated, otherwise));
-                self.entry(key, table)
-            }
-        }
+        key
     }
 
-    fn entry(&mut self, key: Key, table: &mut HashMap<Key, u32>) -> u32 {
-        *table.entry(key).or_insert_with(|| {
-            self.last += 1;
-            self.last
-        })
+    /// What `inst` is numbered by.
+    fn key(&self, inst: &InstData) -> Key {
+        let guard = inst.guard.map(|g| {
+            let otherwise = g.otherwise.map(|v| self.of[v]);
+            (self.of[g.pred], g.negated, otherwise)
+        });
+        Key {
+            guard,
+            ..self.bare(inst)
+        }
+    }
+}
+
+/// The first instruction of each key; the keys themselves are made again when
+/// they are looked at, which takes less time than to keep them.
+struct Table(HashTable<Inst>);
+
+impl Table {
+    fn find(&self, numbers: &Numbers, func: &Function, key: &Key) -> Option<u32> {
+        let same = |&i: &Inst| numbers.key(func.inst(i)) == *key;
+        let i = *self.0.find(key.hash(), same)?;
+        func.result(i).map(|v| numbers.of[v])
+    }
+
+    fn insert(&mut self, numbers: &Numbers, func: &Function, i: Inst, key: &Key) {
+        let hash = |&i: &Inst| numbers.key(func.inst(i)).hash();
+        self.0.insert_unique(key.hash(), i, hash);
     }
 }
 
 impl Key {
+    /// A hash that leaves out what rarely makes the difference.
+    fn hash(&self) -> u64 {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let imm = match self.imm {
+            Imm::Bits(bits) => bits as u64 ^ (bits >> 64) as u64,
+            Imm::Icc(cc) => cc as u64,
+            Imm::Fcc(cc) => cc as u64,
+            Imm::Mem { offset, .. } => offset as u64,
+            _ => 0,
+        };
+        let words = [self.op as u64, self.ty as u64, imm].into_iter();
+        let words = words.chain(self.args.iter().map(|&a| u64::from(a)));
+        words.fold(0u64, |h, word| (h.rotate_left(23) ^ word).wrapping_mul(ODD))
+    }
+
     /// Puts the operands in the order of their numbers where order is no
     /// matter, or another condition makes up for it.
     fn order(&mut self) {

@@ -1,17 +1,20 @@
 //! `warpfold exec`: run and count, no conversion.
 
+use warpfold::picture::Subject;
 use warpfold::render;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::{CheckArgs, InputArgs, LaunchArgs, RunCheckArgs, ReportArgs, StageArgs};
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, RunCheckArgs, StageArgs};
+use crate::pictures::PictureArgs;
+use crate::timing::TimingArgs;
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
   warpfold exec --check all tests/kernels/reduction.clif
-  warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
+  warpfold exec --timeline - --block 32 tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
@@ -41,9 +44,11 @@ pub struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Show which lanes went through which block
-    #[arg(long, help_heading = "Output")]
-    timeline: bool,
+    #[command(flatten)]
+    pictures: PictureArgs,
+
+    #[command(flatten)]
+    timing: TimingArgs,
 }
 
 impl Args {
@@ -53,16 +58,24 @@ impl Args {
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
-        let mut run = self.launch.run_options(self.timeline);
+        let timing = self.timing.model(&machine)?;
+        let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
         run.checks = self.checks.checks();
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
+        let shape = (launch.grid, launch.block);
+        self.pictures.write(&Subject::of_execution(
+            staged.lowered(),
+            staged.func(),
+            &outcome,
+            shape,
+        ))?;
         let doc = render::executed(
             staged.lowered(),
             staged.func(),
             &outcome,
-            (launch.grid, launch.block),
+            shape,
             &machine,
         );
-        self.report.write(&doc)
+        self.report.write(&self.pictures.report(doc))
     }
 }

@@ -1,10 +1,13 @@
 //! `warpfold run`: the main job.
 
+use warpfold::picture::Subject;
 use warpfold::render;
 use warpfold::{Diagnostic, Fault, Outcome};
 
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, RunCheckArgs, ReportArgs, RoadArgs};
+use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs, RunCheckArgs};
+use crate::pictures::PictureArgs;
+use crate::timing::TimingArgs;
 use crate::walk;
 
 const AFTER_HELP: &str = "\
@@ -17,6 +20,8 @@ Examples:
   warpfold run --machine hopper --force predicate tests/kernels/clamp.clif
   warpfold run --grid 4 --block 128 --arg 'buf:i32:512:random(-9, 9)' k.clif
   warpfold run --format json -o clamp.json tests/kernels/clamp.clif
+  warpfold run --timeline lanes.svg --cfg graph.svg tests/kernels/clamp.clif
+  warpfold run --timing --machine hopper tests/kernels/clamp.clif
 
 Exit status:
   0  the versions do the same
@@ -43,9 +48,11 @@ pub struct Args {
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Show which lanes went through which block, before and after
-    #[arg(long, help_heading = "Output")]
-    timeline: bool,
+    #[command(flatten)]
+    pictures: PictureArgs,
+
+    #[command(flatten)]
+    timing: TimingArgs,
 }
 
 impl Args {
@@ -59,14 +66,17 @@ impl Args {
             &settings.machine,
         )?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let mut run = self.launch.run_options(self.timeline);
+        let timing = self.timing.model(&settings.machine)?;
+        let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
         run.checks = self.checks.checks();
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
         if !self.no_profile {
             canonical = canonical.profile(&launch, &run)?;
         }
         let outcome = canonical.convert(&settings)?.measure(&launch, &run)?;
-        self.report.write(&render::run(&outcome))?;
+        self.pictures.write(&Subject::of_run(&outcome))?;
+        self.report
+            .write(&self.pictures.report(render::run(&outcome)))?;
         verdict(&outcome)
     }
 }

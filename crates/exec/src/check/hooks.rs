@@ -159,7 +159,7 @@ impl Checker {
         }
         let instance = shadow.instances.enter(b, mask);
         let claims = &self.claims[function].blocks[b];
-        if w.callers.is_empty() {
+        if w.runs_kernel() {
             let checked = &mut self.checked;
             let wide = &mut self.wide;
             let faulted = wide.faulted.get(w.number as usize).copied().unwrap_or(0);

@@ -71,6 +71,12 @@ impl Frames {
         self.slots[frame].parent
     }
 
+    /// Whether the frame that runs is the kernel's, or one in its place; so it is on
+    /// the stack as well, where nothing is kept here.
+    pub(crate) fn is_kernel(&self) -> bool {
+        self.slots.get(self.running).is_none_or(|s| s.depth == 1)
+    }
+
     /// A frame that does not run.
     pub(crate) fn waiting(&mut self, frame: usize) -> Option<&mut Frame> {
         self.slots[frame].frame.as_mut()

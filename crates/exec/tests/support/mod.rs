@@ -2,13 +2,13 @@
 #![allow(dead_code)]
 
 use warpfold_analysis::{LaunchShape, Uniformity, UniformityOptions};
-use warpfold_exec::{
-    Arg, Checks, ExecError, ExecOptions, Launch, Mode, Outcome, run, run_checked,
-};
+use warpfold_exec::timing::{LoadLevel, TimingModel, WarpState};
+use warpfold_exec::{Arg, Checks, ExecError, ExecOptions, Launch, Mode, Outcome, run, run_checked};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
 };
+use warpfold_machine::Machine;
 
 pub const I32: Type = Type::I32;
 pub const I64: Type = Type::I64;
@@ -20,7 +20,18 @@ pub fn all_records() -> ExecOptions {
         timeline: true,
         profile: true,
         events: true,
+        timing: Some(multiprocessor()),
         ..ExecOptions::default()
+    }
+}
+
+/// A multiprocessor with three schedulers, and some latency everywhere.
+pub fn multiprocessor() -> TimingModel {
+    let machine = Machine::builtin("hopper").unwrap();
+    TimingModel {
+        schedulers: 3,
+        launch: 7,
+        ..TimingModel::new(&machine, LoadLevel::L2).unwrap()
     }
 }
 
@@ -46,7 +57,11 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
         panic!("{e:?}\n{func}");
     }
     let [stack, its] = Mode::ALL.map(|mode| {
-        let with = |options| ExecOptions { mode, ..options };
+        let with = |options: ExecOptions| ExecOptions {
+            mode,
+            timing: options.timing.filter(|_| mode == Mode::Stack),
+            ..options
+        };
         let plain = run(func, launch, &with(ExecOptions::default()));
         let full = run(func, launch, &with(all_records()));
         match (&plain, &full) {
@@ -54,15 +69,16 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
                 assert_eq!(plain.counters, full.counters, "records change nothing");
                 assert_eq!(plain.returns, full.returns);
                 check_identities(func, full);
+                assert_eq!(full.timing.is_some(), mode == Mode::Stack);
             }
             (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
         }
+        assert_checks_change_nothing(&[func], 0, launch, &with(all_records()), &full);
         full
     });
     if let (Ok(stack), Ok(its)) = (&stack, &its) {
         check_modes(stack, its);
     }
-    assert_checks_change_nothing(&[func], 0, launch, &all_records(), &stack);
     stack
 }
 
@@ -103,6 +119,7 @@ pub fn assert_checks_change_nothing(
                     shape,
                     joins: options.joins,
                     called,
+                    independent: options.mode == Mode::Its,
                     ..UniformityOptions::default()
                 };
                 Uniformity::new(f, &how)
@@ -174,6 +191,19 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let issued: u64 = o.warps.iter().map(|w| w.issued).sum();
     assert_eq!(issued, c.inst_executed);
     let _ = func;
+    let Some(t) = &o.timing else { return };
+    assert_eq!(t.issued, c.inst_executed);
+    assert_eq!(
+        u64::from(t.schedulers) * (t.cycles - t.launch),
+        t.issue_active + t.no_eligible + t.no_warp
+    );
+    assert_eq!(t.state(WarpState::Selected), t.issue_active);
+    assert!(t.issue_active <= t.issued);
+    // Nobody is faster than the longest of its warps, or slower than all in a
+    // row at the longest latency.
+    let longest = o.warps.iter().map(|w| w.issued).max().unwrap_or(0);
+    assert!(t.cycles - t.launch >= longest);
+    assert!(t.warp_cycles() <= 400 * c.inst_executed * u64::from(t.resident_warps));
 }
 
 /// `n` dependent operations on `x`.

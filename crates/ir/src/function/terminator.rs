@@ -111,7 +111,26 @@ impl Terminator {
         }
     }
 
-    /// The same, to change them.
+    /// The target with this number, without a list of all.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    #[inline]
+    pub fn target(&self, edge: u32) -> &BlockCall {
+        let target = match (self, edge) {
+            (Self::Jump(to), 0) => Some(to),
+            (Self::Br { then, .. }, 0) => Some(then),
+            (Self::Br { otherwise, .. }, 1) => Some(otherwise),
+            (Self::Switch { table, default, .. }, i) => match table.get(i as usize) {
+                None if i as usize == table.len() => Some(default),
+                target => target,
+            },
+            _ => None,
+        };
+        target.expect("an edge's number counts the targets before it")
+    }
+
+    /// All of [`targets`](Self::targets), to change them.
     pub fn targets_mut(&mut self) -> SmallVec<[&mut BlockCall; 2]> {
         match self {
             Self::Jump(to) => smallvec![to],
@@ -124,6 +143,7 @@ impl Terminator {
     }
 
     /// The value that decides, of a branch or switch.
+    #[inline]
     pub fn condition(&self) -> Option<Value> {
         match *self {
             Self::Br { cond, .. } => Some(cond),

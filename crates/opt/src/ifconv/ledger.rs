@@ -205,6 +205,7 @@ impl Ledger<'_> {
                     book("predicates", None, issue(CostClass::Pred));
                 }
                 What::Select(..) => book("selects", None, issue(CostClass::Select)),
+                What::Idiom(op, ty, _) => book("selects", None, issue(op.cost_class(*ty))),
                 What::Leave(..) => {
                     let cost = issue(CostClass::Ctl) + self.machine.guard;
                     book("instructions", None, cost);

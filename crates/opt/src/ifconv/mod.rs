@@ -11,6 +11,7 @@ pub mod closure;
 pub mod counts;
 pub mod decide;
 pub mod guards;
+pub mod idiom;
 pub mod ledger;
 pub mod legality;
 pub mod logic;

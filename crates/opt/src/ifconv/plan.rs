@@ -80,6 +80,9 @@ pub enum What<V = Val> {
     Compare(IntCC, V, V),
     /// A predicate operation: `and`, `andn` or `or`.
     Pred(Opcode, V, V),
+    /// An operation that does the same as a select; it has the type of what the
+    /// select would choose from.
+    Idiom(Opcode, Type, SmallVec<[V; 2]>),
     /// A select: condition, value where it holds, value elsewhere.
     Select(V, V, V),
     /// The end of a block that returns or traps: a guarded exit or trap.
@@ -190,7 +193,7 @@ impl Plan {
                     s.guarded += u32::from(guard.is_some());
                 }
                 What::Compare(..) | What::Pred(..) => s.predicates += 1,
-                What::Select(..) => s.selects += 1,
+                What::Select(..) | What::Idiom(..) => s.selects += 1,
                 What::Leave(..) => s.exits += 1,
                 What::Open { .. } => s.skips += 1,
                 What::Inst { .. }

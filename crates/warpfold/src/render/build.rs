@@ -12,6 +12,7 @@ use super::model::{
     EstimateDoc, Figure, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc,
     SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
 };
+use super::timing;
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
 use crate::same::Sameness;
@@ -321,6 +322,7 @@ fn version(
                 splits: b.divergent,
             })
             .collect(),
+        timing: run.timing.as_ref().map(timing::doc),
         timeline: run
             .timeline
             .as_ref()

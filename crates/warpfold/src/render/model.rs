@@ -373,9 +373,30 @@ pub struct RunDoc {
     pub counters: Named,
     /// Per conditional branch of this version.
     pub branches: Vec<BranchCountersDoc>,
+    /// Cycles by the timing model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<TimingDoc>,
     /// Lanes × issues, by pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<PassDoc>>,
+}
+
+/// What the timing model says of a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TimingDoc {
+    /// Schedulers of the multiprocessor.
+    pub schedulers: u32,
+    /// Warps it has room for.
+    pub resident_warps: u32,
+    /// Most blocks that were resident at once.
+    pub resident_blocks: u32,
+    /// Cycles before the first issue.
+    pub launch: u64,
+    /// Cycles and what was made of them, by name, in a fixed order.
+    #[serde(flatten)]
+    pub figures: Named,
+    /// Cost classes that issued and whose latency the machine does not state.
+    pub assumed: Vec<&'static str>,
 }
 
 /// Lanes that trapped alike.

@@ -12,7 +12,7 @@ use super::model::{
 };
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
-use super::{counters, timeline};
+use super::{counters, timeline, timing};
 use warpfold_machine::Cost;
 
 /// What is said of a kernel without conditional branches that calls functions
@@ -60,6 +60,7 @@ pub fn render(doc: &Document, paint: Paint) -> String {
         }
         all => section(&mut out, &counters::side_by_side(all, paint)),
     }
+    section(&mut out, &timing::text(&doc.runs, paint));
     for run in &doc.runs {
         if !run.traps.is_empty() {
             section(&mut out, &traps(run, paint));

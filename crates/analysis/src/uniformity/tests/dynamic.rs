@@ -607,3 +607,70 @@ fn many_random_graphs_keep_every_claim() {
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok());
     soak(4_000, seed.unwrap_or(1));
 }
+
+/// Compares what is claimed with and without walking every region, for every
+/// value at every block that it dominates.
+fn compare_with_walks(programs: u64, seed: u64) {
+    let mut rng = Rng(seed);
+    let mut seen = [0; 3];
+    for n in 0..programs {
+        let func = random_function(&mut rng);
+        for rule in [JoinRule::Default, JoinRule::Cfg] {
+            let options = UniformityOptions {
+                shape: LaunchShape::one_dimensional(),
+                joins: rule,
+                budget: Some(u64::MAX),
+                ..UniformityOptions::default()
+            };
+            let cfg = Cfg::new(&func);
+            let joins = Joins::new(&func, &cfg, rule);
+            let ours = Uniformity::with_graph(&func, &cfg, &joins, &options);
+            let by_walks =
+                Uniformity::solved_by(solve::solve_by_walks, &func, &cfg, &joins, &options);
+            let shown = || format!("program {n}, {rule:?}\n{}", annotate(&func, &ours));
+            for &b in cfg.rpo() {
+                assert_eq!(
+                    ours.exec_scope(b),
+                    by_walks.exec_scope(b),
+                    "{b} {}",
+                    shown()
+                );
+                assert_eq!(
+                    ours.live_scope(b),
+                    by_walks.live_scope(b),
+                    "{b} {}",
+                    shown()
+                );
+                assert_eq!(
+                    ours.branch_scope(b),
+                    by_walks.branch_scope(b),
+                    "{b} {}",
+                    shown()
+                );
+                for v in func.values() {
+                    let (x, y) = (ours.shape_at(v, b), by_walks.shape_at(v, b));
+                    assert_eq!(x, y, "{v} at {b} in {}", shown());
+                }
+                if ours.branch_scope(b) == Scope::Lane && cfg.branches(b) {
+                    seen[match ours.state.spans.span(b) {
+                        spans::Span::Ahead => 0,
+                        spans::Span::Loop(_) => 1,
+                        spans::Span::Walk => 2,
+                    }] += 1;
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|&n| n > programs / 4), "{seen:?}");
+}
+
+#[test]
+fn spans_claim_what_walks_claim() {
+    compare_with_walks(300, 0xD1B5_4A32_D192_ED03);
+}
+
+#[test]
+#[ignore = "minutes; run by hand after changes to spans"]
+fn many_spans_claim_what_walks_claim() {
+    compare_with_walks(50_000, 2);
+}
