@@ -339,13 +339,25 @@ pub fn check_oracle(expected: &Expected, outcome: &Outcome) -> Result<(), Failur
     Ok(())
 }
 
-/// All checks of a kernel under one machine and knob. `expected` is what the
-/// interpreter made of it, if it could run it; `scalar` also runs the threads one at
-/// a time.
+/// All checks of a kernel under one machine and knob, but for the scalar run.
+/// `expected` is what the interpreter made of it, if it could run it.
 ///
 /// # Errors
 /// The first check that fails.
 pub fn check(
+    subject: &Subject,
+    machine: &Machine,
+    force: Option<Force>,
+    expected: Option<&Expected>,
+) -> Result<Tally, Failure> {
+    check_with(subject, machine, force, expected, false)
+}
+
+/// The same; `scalar` also runs the threads one at a time.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check_with(
     subject: &Subject,
     machine: &Machine,
     force: Option<Force>,

@@ -7,7 +7,7 @@ use warpfold::machine::{MACHINES, Machine};
 use warpfold::opt::report::Force;
 
 use super::regret::{Compared, check_regret};
-use super::{Failure, Subject, Tally, check};
+use super::{Failure, Subject, Tally, check_with};
 use crate::generate::{Coverage, Options, Program, generate};
 
 /// Every knob, and none.
@@ -75,7 +75,7 @@ impl Drawn {
             true => subject.expected()?,
             false => None,
         };
-        let tally = check(
+        let tally = check_with(
             &subject,
             &self.machine,
             self.force,
@@ -104,7 +104,8 @@ impl Drawn {
         };
         for shipped in MACHINES {
             for force in FORCES {
-                let tally = check(&subject, &shipped.machine(), force, expected.as_ref(), true)?;
+                let tally =
+                    check_with(&subject, &shipped.machine(), force, expected.as_ref(), true)?;
                 seen.tally.add(&tally);
             }
         }

@@ -2,9 +2,11 @@
 //! run one at a time.
 
 use warpfold::Outcome;
+use warpfold::analysis::LaunchShape;
 use warpfold::exec::{self, ExecOptions, Mode};
 use warpfold::ir::Function;
 
+use super::claimed::run_under_claims;
 use super::{Failure, STEP_LIMIT, Subject, fail, under};
 use crate::scalar::{self, ScalarError};
 
@@ -89,8 +91,8 @@ fn difference(a: &exec::Outcome, b: &exec::Outcome, costs: bool) -> Option<Strin
     (branches(a) != branches(b)).then(|| "branches differ".to_owned())
 }
 
-/// With independent thread scheduling the versions before and after do the same, and
-/// cost the same unless lanes give way.
+/// With independent thread scheduling the versions before and after do the same, cost
+/// the same unless lanes give way, and hold what uniformity claims of them.
 ///
 /// # Errors
 /// The first difference.
@@ -110,7 +112,11 @@ pub fn check_modes(subject: &Subject, outcome: &Outcome) -> Result<Compared, Fai
             ..ExecOptions::default()
         };
         let functions = lowered.linked(func);
-        match exec::run_functions(&functions, lowered.kernel(), subject.launch(), &options) {
+        // Under the uniformity claims, which must hold in this mode too.
+        let launch = subject.launch();
+        let shape = LaunchShape::new(launch.grid, launch.block);
+        let kernel = lowered.kernel();
+        match run_under_claims(&functions, kernel, launch, shape, &options, false) {
             Err(e) => return wrong(e.to_string()),
             Ok(its) => {
                 let yields = its.counters.yields > 0;
