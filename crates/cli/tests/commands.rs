@@ -170,7 +170,7 @@ fn explain_gives_reasons_without_running() {
     ] {
         assert!(out.lines().any(|l| l.starts_with(line)), "{line}\n{out}");
     }
-    let profiled = warpfold(&["explain", "--profile", CLAMP]).ok();
+    let profiled = warpfold(&["explain", "--measure", CLAMP]).ok();
     assert!(profiled.contains("(from profile)"), "{profiled}");
 }
 
@@ -218,12 +218,12 @@ block2:
 
 #[test]
 fn opt_as_json_has_the_code_and_how_it_came_about() {
-    let text = warpfold(&["opt", "--profile", CLAMP]).ok();
-    let doc = json(&["opt", "--profile", "--format", "json", CLAMP]);
+    let text = warpfold(&["opt", "--measure", CLAMP]).ok();
+    let doc = json(&["opt", "--measure", "--format", "json", CLAMP]);
     assert_eq!(doc["version"], 1);
     assert_eq!(doc["command"], "opt");
     assert_eq!(doc["code"], text);
-    let explained = json(&["explain", "--profile", "--format", "json", CLAMP]);
+    let explained = json(&["explain", "--measure", "--format", "json", CLAMP]);
     for part in ["branches", "cost", "settings", "machine"] {
         assert!(!doc[part].is_null(), "{part}");
         assert_eq!(doc[part], explained[part], "{part}");
@@ -248,7 +248,7 @@ fn opt_as_json_has_the_code_and_how_it_came_about() {
 #[test]
 fn opt_prints_ir_that_every_command_reads() {
     let path = scratch("clamp.wf");
-    assert_eq!(warpfold(&["opt", "--profile", "-o", &path, CLAMP]).ok(), "");
+    assert_eq!(warpfold(&["opt", "--measure", "-o", &path, CLAMP]).ok(), "");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("function %clamp(i64, i64) {"), "{text}");
     assert!(!text.contains(" br "), "{text}");
@@ -257,7 +257,7 @@ fn opt_prints_ir_that_every_command_reads() {
     let run = json(&["run", "--format", "json", CLAMP]);
     assert_eq!(exec["runs"][0]["counters"], run["runs"][2]["counters"]);
     // Nothing is left to convert, and printing it again changes nothing.
-    assert_eq!(warpfold(&["opt", "--profile", &path]).ok(), text);
+    assert_eq!(warpfold(&["opt", "--measure", &path]).ok(), text);
     assert!(
         warpfold(&["run", &path])
             .ok()

@@ -111,7 +111,9 @@ impl Engine<'_> {
         let mut groups = Groups::new();
         let mut back = false;
         let mut take = |engine: &mut Self, w: &mut Warp, edge: usize, lanes: u32| {
-            engine.tally.branch(index).taken[edge] += 1;
+            let tally = engine.tally.branch(index);
+            tally.taken[edge] += 1;
+            tally.taken_lanes[edge] += u64::from(lanes.count_ones());
             engine.take_edge(w, first_edge + edge, lanes);
             let edge = &program.edges[first_edge + edge];
             back |= edge.back;

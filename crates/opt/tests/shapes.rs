@@ -9,7 +9,7 @@ use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::Cheapest;
 use warpfold_opt::report::{Force, Form, Priced, Verdict};
 use warpfold_opt::{
-    Choice, Context, Conversion, Log, Prior, SourceBranch, choices, convert, mark_proven,
+    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, mark_proven,
 };
 
 struct Case {
@@ -32,6 +32,7 @@ fn case(text: &str, machine: &str) -> Case {
         .map(|&b| SourceBranch {
             origin: func.block(b).origin,
             opcode: "brif",
+            hint: None,
         })
         .collect();
     Case {
@@ -60,7 +61,7 @@ impl Case {
             policy: &Cheapest,
             force,
             choice,
-            prior: Prior::default(),
+            assumed: Assumed::default(),
             cleanup: false,
         })
     }
@@ -403,4 +404,114 @@ block1(v10: {ty}):
         convert("f32", &fcmp("lt", "v0", "v5"), "v0", "v5"),
         "select.f32 v9, v0, v5"
     );
+}
+
+/// A condition that holds for the other lanes, with the sides swapped, is the same
+/// region: same form, same numbers.
+#[test]
+fn a_mirrored_region_is_decided_alike() {
+    let block = Block::from_u32;
+    // Counts of both tests and passes of the sides: rare, even and unanimous.
+    for (a, b, sides) in [
+        ([9, 10, 9], [1, 9, 1], [1, 19]),
+        ([10, 10, 10], [10, 10, 10], [10, 20]),
+        ([10, 0, 0], [10, 0, 0], [10, 0]),
+        ([1, 10, 1], [1, 1, 1], [1, 11]),
+    ] {
+        let mut seen = Vec::new();
+        for (first, second) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut text = CHAIN.to_owned();
+            let mut profile = Profile::new();
+            let mut test = |b: u32, mirrored, [t, f, both]: [u64; 3]| {
+                let (t, f) = if mirrored { (f, t) } else { (t, f) };
+                profile.set_branch(block(b), BranchCounts::two_way(t, f, both));
+            };
+            test(0, first, a);
+            test(1, second, b);
+            if first {
+                text = text.replace("br v0, block1, block3", "br v0, block3, block1");
+            }
+            if second {
+                text = text.replace("br v1, block2, block3", "br v1, block3, block2");
+            }
+            for (b, passes) in [(0, 10), (1, a[0]), (2, sides[0]), (3, sides[1]), (4, 10)] {
+                profile.add_passes(block(b), 0, passes);
+                let counts = profile.inside_mut(block(0), block(b), 0);
+                (counts.reached, counts.alive) = (passes.min(10), 10);
+            }
+            for machine in ["unit", "textbook", "hopper"] {
+                let c = case(&text, machine).convert(None, Some(&profile));
+                let (form, p) = priced(&c);
+                let totals: Vec<Cost> = p.estimates.iter().map(|e| e.total).collect();
+                seen.push((machine, (form, totals, p.straight_shape)));
+            }
+        }
+        for (machine, found) in &seen {
+            let same = seen.iter().find(|(m, _)| m == machine).map(|(_, f)| f);
+            assert_eq!(Some(found), same, "{machine}");
+        }
+    }
+}
+
+/// A long arm that half the warps go through as a whole stays a branch: 100 and an
+/// overhead of 5 each time, against 100 always, or a vote and an overhead always.
+#[test]
+fn a_long_arm_of_a_warp_that_agrees_stays_a_branch() {
+    let mut arm = String::new();
+    let mut last = String::from("v1");
+    for i in 0..100 {
+        arm += &format!("    v{} = iadd.i32 {last}, v1\n", 10 + i);
+        last = format!("v{}", 10 + i);
+    }
+    let text = format!(
+        "function %f(pred varying, i32 varying) -> i32 {{
+block0(v0: pred, v1: i32):
+    br v0, block1, block2(v1) @1:1
+
+block1:
+{arm}    jump block2({last})
+
+block2(v2: i32):
+    ret v2
+}}"
+    );
+    let block = Block::from_u32;
+    let mut profile = Profile::new();
+    profile.set_branch(block(0), BranchCounts::two_way(1, 1, 0));
+    for (b, n) in [(0, 2), (1, 1), (2, 2)] {
+        profile.add_passes(block(b), 0, n);
+    }
+    profile.inside_mut(block(0), block(1), 0).reached = 1;
+    profile.inside_mut(block(0), block(1), 0).alive = 2;
+    let c = case(&text, "textbook").convert(None, Some(&profile));
+    let (form, p) = priced(&c);
+    assert_eq!(form, Form::Branch);
+    let totals: Vec<(Form, Cost)> = p.estimates.iter().map(|e| (e.form, e.total)).collect();
+    let issues = |form, n| (form, Cost::issues(n));
+    assert_eq!(
+        totals,
+        [
+            issues(Form::Branch, 100 + 2 * 5),
+            issues(Form::Skip, 100 + 2 * (1 + 5)),
+            issues(Form::Straight, 2 * 100),
+        ]
+    );
+}
+
+/// What a rewrite has made is settled: a second run changes nothing.
+#[test]
+fn a_second_run_changes_nothing() {
+    for text in [CHAIN, SWITCH] {
+        for force in [Force::Skip, Force::Straight] {
+            let once = case(text, "unit").convert(Some(force), None);
+            let text = once.func.to_string();
+            let twice = case(&text, "unit").convert(Some(force), None);
+            assert_eq!(lines(&twice.func), lines(&once.func));
+            for d in &twice.report.decisions {
+                if let Verdict::Priced { details, .. } = &d.verdict {
+                    assert!(matches!(details.straight, Err(Blocker::Decided { .. })));
+                }
+            }
+        }
+    }
 }

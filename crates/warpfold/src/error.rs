@@ -82,6 +82,11 @@ impl std::error::Error for Diagnostic {}
 pub struct Errors(Vec<Diagnostic>);
 
 impl Errors {
+    /// All of them; `None` if there are none.
+    pub(crate) fn of(diagnostics: Vec<Diagnostic>) -> Option<Self> {
+        (!diagnostics.is_empty()).then_some(Self(diagnostics))
+    }
+
     /// The diagnostics, in order of place.
     pub fn as_slice(&self) -> &[Diagnostic] {
         &self.0

@@ -55,6 +55,9 @@ enum Special {
     ThreadNumber,
 }
 
+/// By parameter of a block: the scope of a branch, and the branch.
+type Mixed = SmallVec<[Option<(Scope, Block)>; 2]>;
+
 struct Solver<'a> {
     func: &'a Function,
     graph: &'a Graph<'a>,
@@ -66,7 +69,7 @@ struct Solver<'a> {
     opaque: SecondaryMap<Block, SmallVec<[u32; 2]>>,
     /// By block and parameter: the branch of widest scope that joins there and
     /// brings different arguments, where no walk was needed to tell.
-    mixed: SecondaryMap<Block, SmallVec<[Option<(Scope, Block)>; 2]>>,
+    mixed: SecondaryMap<Block, Mixed>,
     budget: u64,
     items: Vec<Item>,
     special: Vec<Option<Box<Special>>>,

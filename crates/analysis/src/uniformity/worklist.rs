@@ -18,7 +18,7 @@ impl Worklist {
         let mut bits = n;
         loop {
             let mut words = vec![u64::MAX; bits / 64];
-            if bits % 64 > 0 || words.is_empty() {
+            if !bits.is_multiple_of(64) || words.is_empty() {
                 words.push((1 << (bits % 64)) - 1);
             }
             bits = words.len();

@@ -15,6 +15,7 @@ Examples:
   warpfold exec tests/kernels/clamp.clif
   warpfold exec --check all tests/kernels/reduction.clif
   warpfold exec --timeline - --block 32 tests/kernels/clamp.clif
+  warpfold exec --profile-out clamp.json tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
@@ -41,6 +42,11 @@ pub struct Args {
     #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
     machine: String,
 
+    /// Run the canonical version, too, and write its counts to this file, for
+    /// `--profile` of other commands
+    #[arg(long, value_name = "FILE")]
+    profile_out: Option<String>,
+
     #[command(flatten)]
     report: ReportArgs,
 
@@ -57,10 +63,16 @@ impl Args {
         let machine = input::machine(&self.machine)?;
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let timing = self.timing.model(&machine)?;
         let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
+        if let Some(path) = &self.profile_out {
+            let canonical = kernel.lowered.clone().clean()?.canonicalise()?;
+            let file = canonical.profile(&launch, &run)?.profile_file(1)?;
+            std::fs::write(path, file.to_json())
+                .map_err(|e| Failure::about(path, format!("cannot write: {e}")))?;
+        }
         run.checks = self.checks.checks();
+        let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
         let shape = (launch.grid, launch.block);
         self.pictures.write(&Subject::of_execution(

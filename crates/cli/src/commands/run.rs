@@ -5,14 +5,15 @@ use warpfold::render;
 use warpfold::{Diagnostic, Fault, Outcome};
 
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs, RunCheckArgs};
+use crate::options::{InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs, RunCheckArgs};
 use crate::pictures::PictureArgs;
 use crate::timing::TimingArgs;
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 The kernel is first run with all branches kept, and decisions rest on what was
-counted; `--no-profile` decides by what the analysis knows and by assumption.
+counted; `--profile` takes counts from a file instead, `--no-profile` decides by
+what the analysis knows and by assumption.
 Results, stores, traps and memory are then compared before and after.
 
 Examples:
@@ -42,8 +43,11 @@ pub struct Args {
     road: RoadArgs,
 
     /// Decide without counts of a run
-    #[arg(long, help_heading = "Conversion")]
+    #[arg(long, help_heading = "Conversion", conflicts_with = "profile")]
     no_profile: bool,
+
+    #[command(flatten)]
+    files: ProfileFiles,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -70,9 +74,10 @@ impl Args {
         let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
         run.checks = self.checks.checks();
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
-        if !self.no_profile {
+        if !self.no_profile && self.files.profile.is_empty() {
             canonical = canonical.profile(&launch, &run)?;
         }
+        canonical = walk::with_files(canonical, &self.files)?;
         let outcome = canonical.convert(&settings)?.measure(&launch, &run)?;
         self.pictures.write(&Subject::of_run(&outcome))?;
         self.report

@@ -21,13 +21,14 @@ mod build;
 mod carry;
 
 use smallvec::SmallVec;
-use warpfold_analysis::Cfg;
 use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
+use warpfold_analysis::{Cfg, Loops};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Inst, IntCC, Opcode, Type, Value};
 use warpfold_machine::Machine;
 
+use super::hints::Hints;
 use crate::report::{Force, StraightShape};
 
 pub use build::build;
@@ -244,6 +245,10 @@ pub struct Inputs<'a> {
     pub machine: &'a Machine,
     /// What is uniform.
     pub uniformity: &'a Uniformity,
+    /// What authors ask for.
+    pub hints: &'a Hints,
+    /// Its loops.
+    pub loops: &'a Loops,
     /// Where values are used.
     pub uses: &'a Uses,
     /// The knob, if one is set.

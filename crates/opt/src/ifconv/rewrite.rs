@@ -263,6 +263,7 @@ impl Emitter<'_> {
             mark: BranchMark {
                 proven: true,
                 decided: true,
+                hint: None,
             },
         };
         self.func.set_term(self.into, term, Origin::NONE);

@@ -26,7 +26,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use warpfold_analysis::regions::RegionId;
-use warpfold_ir::{Block, CostClass, Inst, InstData, Shape, Terminator, Type, Value};
+use warpfold_ir::{Block, CostClass, Hint, Inst, InstData, Shape, Terminator, Type, Value};
 use warpfold_machine::{Cost, Machine};
 
 use super::idiom::{Idiom, find};
@@ -821,10 +821,11 @@ impl Walk<'_> {
                     }
                 }
             }
+            let flat = self.cx.hints.of(id) == Some(Hint::Flatten);
             for (k, body) in study.bodies.iter_mut().enumerate() {
                 let inside = |r: &RegionId| self.out.regions[r].items;
                 body.items += body.nested.iter().map(inside).sum::<u32>();
-                body.skippable &= body.items > 0 && !self.kept.contains(&(id, k));
+                body.skippable &= body.items > 0 && !self.kept.contains(&(id, k)) && !flat;
                 items += body.items;
             }
             study.items = items;

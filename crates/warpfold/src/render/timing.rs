@@ -61,7 +61,7 @@ pub(super) fn text(runs: &[RunDoc], paint: Paint) -> String {
     );
     let mut table = timed
         .iter()
-        .fold(Table::new().words("timing"), |t, (v, _)| t.numbers(v));
+        .fold(Table::new().words("timing"), |t, (v, _)| t.numbers(*v));
     for (name, _) in &first.figures.0 {
         let figures: Vec<Option<Figure>> = timed.iter().map(|(_, t)| t.figures.get(name)).collect();
         let cells = figures.iter().map(|f| Cell::maybe(*f));
