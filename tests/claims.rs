@@ -7,6 +7,8 @@
 
 #[path = "claims/kernels.rs"]
 mod kernels;
+#[path = "claims/modes.rs"]
+mod modes;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,10 +20,12 @@ use warpfold::ir::{self, CostClass, CounterClass, Function};
 use warpfold::machine::{MACHINES, Machine};
 use warpfold_testkit::filetest::{Output, Registry, Runner};
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests/claims")
+}
+
 fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/filetests/claims")
-        .join(format!("{name}.wf"))
+    folder().join(format!("{name}.wf"))
 }
 
 /// The facts of a claims file.

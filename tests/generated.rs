@@ -110,6 +110,10 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     assert!(tally.outcome("select") > 500, "{tally}");
     assert!(tally.exact > 1_700, "{tally}");
     assert!(tally.oracle > 350, "{tally}");
+    // Before and after of each program in both modes, and of many in no mode.
+    assert_eq!(tally.compared.modes, 2 * u64::from(CASES));
+    assert!(tally.compared.yielding > 50, "{tally}");
+    assert!(tally.compared.scalar > 900, "{tally}");
     // No machine and no knob goes without the interpreter.
     let knobs = FORCES.map(|force| force.map_or("by cost", Force::name));
     for name in MACHINES.iter().map(|shipped| shipped.name).chain(knobs) {
@@ -158,6 +162,7 @@ fn coverage_is_what_the_text_holds() {
         traps: true,
         cross_lane: true,
         shared: true,
+        waits: true,
         ..Options::default()
     };
     let program = generate(&bytes, &options);

@@ -1,7 +1,7 @@
 //! Kernels that are too long to write out, and a warp to run them.
 
 use warpfold::analysis::LaunchShape;
-use warpfold::exec::{Arg, ExecOptions, Launch, Outcome};
+use warpfold::exec::{Arg, ExecOptions, Launch, Mode, Outcome};
 use warpfold::ir::{
     self, BlockCall, Function, FunctionBuilder, Guard, IntCC, Opcode, Terminator, Type, Value,
 };
@@ -124,7 +124,24 @@ pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Outcome {
     let mut args = vec![Arg::Varying((0..32).collect()); func.params.len()];
     args[0] = Arg::Varying((0..32).map(first).collect());
     let launch = Launch::linear(1, 32).with_args(args);
-    let outcome = checked(func, &launch, &ExecOptions::default());
-    assert!(outcome.counters.lanes_add_up());
-    outcome
+    let [stack, its] = Mode::ALL.map(|mode| {
+        let options = ExecOptions {
+            mode,
+            ..ExecOptions::default()
+        };
+        let outcome = checked(func, &launch, &options);
+        assert!(outcome.counters.lanes_add_up());
+        outcome
+    });
+    // C-77: all is the same, but for what only one of the modes has.
+    let common = |o: &Outcome| {
+        let rows = o.counters.rows().into_iter();
+        let of_one = ["stack_", "joins_", "barrier_max_depth"];
+        let both = rows.filter(|(name, _)| !of_one.iter().any(|p| name.starts_with(p)));
+        both.collect::<Vec<_>>()
+    };
+    assert_eq!(common(&stack), common(&its));
+    let depth = stack.counters.divergent_branch.min(1);
+    assert_eq!(its.counters.max_barrier_depth, depth);
+    stack
 }

@@ -177,6 +177,7 @@ fn reasons() -> String {
         },
         Reason::Separated { branch: block },
         Reason::Left { at: block },
+        Reason::Waited { at: block },
         Reason::Called,
         Reason::Budget,
         Reason::Unknown,
@@ -193,6 +194,7 @@ fn reasons() -> String {
             | Reason::Source(_)
             | Reason::Memory(_)
             | Reason::Left { .. }
+            | Reason::Waited { .. }
             | Reason::Called
             | Reason::Budget
             | Reason::Unknown => "nothing",

@@ -173,6 +173,25 @@ impl From<Joins> for warpfold::analysis::JoinRule {
     }
 }
 
+/// How lanes are scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Mode {
+    /// By a reconvergence stack
+    #[default]
+    Stack,
+    /// Independent thread scheduling: a lane may wait for another of its warp
+    Its,
+}
+
+impl From<Mode> for warpfold::exec::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Stack => Self::Stack,
+            Mode::Its => Self::Its,
+        }
+    }
+}
+
 /// The road, as far as decisions go.
 #[derive(Args)]
 #[command(next_help_heading = "Conversion")]
@@ -214,6 +233,10 @@ pub struct CheckArgs {
     /// Where the lanes of a branch meet again
     #[arg(long, value_name = "RULE", value_enum, default_value_t)]
     pub joins: Joins,
+
+    /// How the lanes of a warp are scheduled
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
+    pub mode: Mode,
 
     /// Verify the IR after each stage, not only after reading
     #[arg(long)]

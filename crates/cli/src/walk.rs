@@ -93,6 +93,7 @@ pub fn kernel(
     let source = input::source(input, &machine.triple)?;
     let options = Options {
         joins: check.joins.into(),
+        mode: check.mode.into(),
         shape: None,
         verify_each: check.verify_each,
     };

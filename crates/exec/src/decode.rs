@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use warpfold_analysis::{Cfg, JoinRule, Joins};
+use warpfold_analysis::{Cfg, JoinRule, Joins, Yields};
 use warpfold_ir::{
     Block, BlockCall, CallTarget, CostClass, FuncRef, Function, Imm, InstData, MemFlags, Opcode,
     Terminator, Type, Value,
@@ -85,6 +85,7 @@ impl<'a> Program<'a> {
                 local,
                 local_align: local_align.unwrap_or(1).max(16),
                 narrow_pointers: false,
+                yields: Yields::default(),
             },
         };
         decoder.place_values()?;
@@ -385,6 +386,7 @@ impl Decoder<'_> {
                     block: b,
                     cond,
                     join: joins.of(b),
+                    deferred: joins.deferred(b),
                     proven: mark.proven || single,
                     edges: first..self.program.edges.len() as u32,
                 });

@@ -159,6 +159,37 @@ const COUNTERS: &[Row] = &[
         "",
     ),
     row(
+        &["joins_on_time"],
+        "barriers",
+        "Convergence barriers released with all lanes that had not left, at the textbook's join, \
+         or behind a call.",
+        "",
+    ),
+    row(
+        &["joins_deferred"],
+        "barriers",
+        "The same at a join that is earlier than the textbook's.",
+        "",
+    ),
+    row(
+        &["joins_early"],
+        "barriers",
+        "Convergence barriers released without lanes that had yielded.",
+        "",
+    ),
+    row(
+        &["barrier_max_depth"],
+        "barriers",
+        "Most convergence barriers that a lane was inside of at once; no sum.",
+        "",
+    ),
+    row(
+        &["yields"],
+        "issues",
+        "Of lanes that gave way on a back edge; each is an issue of the class `ctl`.",
+        "",
+    ),
+    row(
         &["call_max_depth"],
         "frames",
         "Most frames of any warp, the kernel's included; no sum.",
@@ -346,8 +377,8 @@ const FAILURES: &[(&str, &str)] = &[
     ),
     (
         "BarrierDivergence",
-        "A warp reaches a `barrier` or `warp_sync` without all its live lanes. Says which arrived \
-         and which are missing.",
+        "Lanes wait at a `barrier` or `warp_sync` that other live lanes of the warp cannot reach. \
+         Says which arrived and which are missing.",
     ),
     (
         "NoProgress",

@@ -12,7 +12,8 @@ use crate::check::{Checker, Checks};
 use crate::counters::WarpCounters;
 use crate::error::{ExecError, LaunchError};
 use crate::events::Event;
-use crate::launch::{Arg, Dimensions, ExecOptions, Launch};
+use crate::its::Its;
+use crate::launch::{Arg, Dimensions, ExecOptions, Launch, Mode};
 use crate::linked::Linked;
 use crate::local::LocalStack;
 use crate::memory::{GLOBAL_BASE, Memory};
@@ -68,6 +69,8 @@ pub(crate) struct Engine<'a> {
 enum State {
     Ready,
     Waiting,
+    /// Its lanes give way.
+    Yielded,
     Ended,
 }
 
@@ -108,6 +111,9 @@ impl<'a> Engine<'a> {
             too_many_records: false,
             timeline: options.timeline.then(Timeline::default),
             timing: match &options.timing {
+                Some(_) if options.mode == Mode::Its => {
+                    return Err(LaunchError::TimedIndependently.into());
+                }
                 Some(model) => Some(Recorder::new(linked, model, dims.warps)?),
                 None => None,
             },
@@ -182,6 +188,7 @@ impl<'a> Engine<'a> {
                 w.first_thread = first_thread;
                 w.counters = WarpCounters::default();
                 w.progress = Progress::new();
+                w.open.clear();
             } else {
                 warps.push(Warp {
                     registers: template.clone(),
@@ -189,7 +196,7 @@ impl<'a> Engine<'a> {
                     exist,
                     live: exist,
                     local: LocalStack::default(),
-                    state: FrameState::base(self.linked.entry, LocalStack::default().mark()),
+                    state: FrameState::new(self.linked.entry, None, LocalStack::default().mark()),
                     callers: Vec::new(),
                     below: 0,
                     number,
@@ -200,14 +207,19 @@ impl<'a> Engine<'a> {
                     progress: Progress::new(),
                     alone: false,
                     open: Vec::new(),
+                    its: Its::default(),
                 });
             }
             let w = &mut warps[number as usize];
-            w.state = FrameState::base(self.linked.entry, w.local.mark());
+            w.state = FrameState::new(self.linked.entry, None, w.local.mark());
             let program = self.program;
             // That there is room was checked when the function was decoded.
+            let slots = w.local.mark();
             w.local
                 .push(&program.slots, program.local, program.local_align);
+            if self.options.mode == Mode::Its {
+                w.its.start(program.entry, exist, w.local.placed(slots));
+            }
             for (&place, arg) in self.program.params.iter().zip(self.args) {
                 let Arg::Varying(values) = arg else { continue };
                 let values = values[first_thread as usize..].iter();
@@ -223,17 +235,28 @@ impl<'a> Engine<'a> {
     fn run_block(&mut self, warps: &mut [Warp]) -> Result<(), ExecError> {
         let mut states = vec![State::Ready; warps.len()];
         loop {
-            let mut ready = states.iter().filter(|&&s| s == State::Ready).count();
+            // Warps that can run, now or when nobody else can.
+            let can_run = |s: &&State| matches!(s, State::Ready | State::Yielded);
+            let mut able = states.iter().filter(can_run).count();
             for (w, state) in warps.iter_mut().zip(&mut states) {
                 if *state != State::Ready {
                     continue;
                 }
-                ready -= 1;
-                w.alone = ready == 0;
+                w.alone = able == 1;
                 *state = match self.run_warp(w)? {
                     Pause::Finished => State::Ended,
                     Pause::Barrier => State::Waiting,
+                    Pause::Yield => State::Yielded,
                 };
+                able -= usize::from(*state != State::Yielded);
+            }
+            if able > 0 {
+                for state in &mut states {
+                    if *state == State::Yielded {
+                        *state = State::Ready;
+                    }
+                }
+                continue;
             }
             let waiting = states.iter().filter(|&&s| s == State::Waiting).count();
             if waiting == 0 {
@@ -264,6 +287,11 @@ impl<'a> Engine<'a> {
         let mut summary = self.tally.summary(self.linked);
         let entry = self.linked.entry;
         let at = summary.functions.iter().position(|f| f.function == entry);
+        debug_assert!(
+            summary.adds_up(),
+            "lanes are lost or made: {:?}",
+            summary.counters
+        );
         let kernel = summary.functions.remove(at.unwrap_or(0));
         if let Some(program) = self.linked.program(entry) {
             self.program = program;

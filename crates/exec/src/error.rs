@@ -77,6 +77,9 @@ pub enum LaunchError {
         /// Bytes; saturated.
         bytes: u64,
     },
+    /// The model of time is asked of lanes that are scheduled independently.
+    #[error("the timing model is for stack mode")]
+    TimedIndependently,
     /// A block is too large for the multiprocessor of the model of time.
     #[error("a block of {warps} warps; the timing model has room for {room}")]
     NotResident {

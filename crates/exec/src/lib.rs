@@ -54,6 +54,7 @@ pub mod docs;
 mod engine;
 mod error;
 mod events;
+mod its;
 mod lanes;
 mod launch;
 mod linked;
@@ -69,6 +70,7 @@ mod record;
 mod registers;
 mod special;
 mod stack;
+mod stacked;
 mod tally;
 mod terminate;
 mod timeline;
@@ -83,7 +85,7 @@ pub use counters::{
 };
 pub use error::{ExecError, LaunchError};
 pub use events::{Event, EventKind, events_of};
-pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
+pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS, Mode};
 pub use memory::{
     FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, Memory, SHARED_BASE,
 };
@@ -146,6 +148,6 @@ pub fn run_checked(
 ) -> Result<Outcome, ExecError> {
     let func = functions.get(entry).ok_or(LaunchError::Incomplete)?;
     let dims = launch.check(func)?;
-    let linked = linked::Linked::new(functions, entry, options.joins)?;
+    let linked = linked::Linked::new(functions, entry, options)?;
     engine::Engine::new(&linked, launch, options, checks, dims)?.run()
 }

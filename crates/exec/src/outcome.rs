@@ -20,6 +20,9 @@ pub enum Site {
     Inst(Inst),
     /// A block's terminator.
     Term(Block),
+    /// Behind a block's terminator, where lanes that go round a loop give way to
+    /// others; independent thread scheduling only.
+    Yield(Block),
 }
 
 impl fmt::Display for Site {
@@ -27,6 +30,7 @@ impl fmt::Display for Site {
         match self {
             Self::Inst(i) => write!(f, "{i}"),
             Self::Term(b) => write!(f, "end of {b}"),
+            Self::Yield(b) => write!(f, "yield behind {b}"),
         }
     }
 }

@@ -98,6 +98,22 @@ pub(crate) struct Summary {
     pub functions: Vec<FunctionOutcome>,
 }
 
+impl Summary {
+    /// Whether the lanes of all issues add up, in total and at each branch, no
+    /// issue had none, and the issues of all classes are all issues.
+    pub(crate) fn adds_up(&self) -> bool {
+        let c = &self.counters;
+        let mut branches = self.functions.iter().flat_map(|f| &f.branches);
+        let by_lanes = c.active_lanes.iter().zip(0..);
+        c.lanes_add_up()
+            && c.active_lanes[0] == 0
+            && c.active_lanes.iter().sum::<u64>() == c.inst_executed
+            && by_lanes.map(|(n, lanes)| n * lanes).sum::<u64>() == c.thread_inst_executed
+            && c.classes.iter().sum::<u64>() == c.inst_executed
+            && branches.all(|b| 32 * b.executions == b.lanes + b.lost.total())
+    }
+}
+
 impl Tally {
     pub(crate) fn new(linked: &Linked<'_>) -> Self {
         Self {

@@ -9,6 +9,9 @@
 //! - [`check_exact`]: with the profile of the same launch and no trap, what a
 //!   conversion was predicted to cost is what it costs, in total and branch by
 //!   branch; after clean-up the difference is what clean-up lists as removed;
+//! - [`check_modes`]: the kernel does the same with independent thread scheduling,
+//!   at the same cost if no lane gives way;
+//! - [`check_scalar`]: it does what its threads do one at a time, without masks;
 //! - [`check_oracle`]: every version does what Cranelift's interpreter does.
 //!
 //! Beside these, [`claimed`] holds a kernel against the executor's own checks: what the
@@ -23,6 +26,7 @@
 pub mod claimed;
 pub mod decided;
 pub mod generated;
+mod modes;
 pub mod regret;
 mod tally;
 mod text;
@@ -38,6 +42,7 @@ use warpfold::{Canonical, Options, Outcome, RunChecks, RunOptions, Settings, Sou
 
 use crate::oracle::{self, Expected, OracleError};
 
+pub use modes::{Compared, check_modes, check_scalar};
 pub use tally::Tally;
 pub use text::{check_clif_text, check_ir_text};
 
@@ -47,7 +52,8 @@ pub const STEP_LIMIT: u64 = 4_000_000;
 /// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`, `claims`, `text`.
+    /// Which check: `road`, `same`, `lanes`, `exact`, `modes`, `scalar`, `oracle`,
+    /// `claims`, `text`.
     pub check: &'static str,
     /// Machine and knob, where they matter.
     pub under: String,
@@ -336,8 +342,8 @@ pub fn check_oracle(expected: &Expected, outcome: &Outcome) -> Result<(), Failur
     Ok(())
 }
 
-/// All checks of a kernel under one machine and knob. `expected` is what the
-/// interpreter made of it, if it could run it.
+/// All checks of a kernel under one machine and knob, but for the scalar run.
+/// `expected` is what the interpreter made of it, if it could run it.
 ///
 /// # Errors
 /// The first check that fails.
@@ -346,6 +352,20 @@ pub fn check(
     machine: &Machine,
     force: Option<Force>,
     expected: Option<&Expected>,
+) -> Result<Tally, Failure> {
+    check_with(subject, machine, force, expected, false)
+}
+
+/// The same; `scalar` also runs the threads one at a time.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check_with(
+    subject: &Subject,
+    machine: &Machine,
+    force: Option<Force>,
+    expected: Option<&Expected>,
+    scalar: bool,
 ) -> Result<Tally, Failure> {
     let plain = subject.outcome(&settings(machine, force, false))?;
     let cleaned = subject.outcome(&settings(machine, force, true))?;
@@ -356,10 +376,15 @@ pub fn check(
         }
     }
     let exact = check_exact(&plain, &cleaned)?;
+    let mut compared = check_modes(subject, &cleaned)?;
+    if scalar {
+        compared.add(&check_scalar(subject, &cleaned)?);
+    }
     let mut tally = Tally::of(plain.optimized().report());
     tally.checked = 1;
     tally.exact = u64::from(exact.is_some());
     tally.oracle = u64::from(expected.is_some());
+    tally.compared = compared;
     tally.executed = exact.map_or(Cost::ZERO, |e| e.cost);
     Ok(tally)
 }

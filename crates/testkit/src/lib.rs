@@ -6,3 +6,4 @@ pub mod filetest;
 pub mod generate;
 pub mod graphs;
 pub mod oracle;
+pub mod scalar;

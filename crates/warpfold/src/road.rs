@@ -21,7 +21,7 @@ use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
-use warpfold_exec::{Checks, ExecOptions, Launch};
+use warpfold_exec::{Checks, ExecOptions, Launch, Mode};
 use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
@@ -314,6 +314,7 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            independent: self.options.mode == Mode::Its,
             fault: None,
         }
     }
@@ -327,6 +328,7 @@ impl Lowered {
         record: Record,
     ) -> Result<warpfold_exec::Outcome, warpfold_exec::ExecError> {
         let options = ExecOptions {
+            mode: self.options.mode,
             joins: self.options.joins,
             step_limit: run.step_limit,
             timeline: run.timeline && record.timeline,

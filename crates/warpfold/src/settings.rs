@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::LaunchShape;
+use warpfold_exec::Mode;
 use warpfold_exec::timing::TimingModel;
 use warpfold_machine::Machine;
 use warpfold_opt as opt;
@@ -25,6 +26,8 @@ pub const DEFAULT_CALL_DEPTH: u32 = 1024;
 pub struct Options {
     /// Where the lanes of a branch meet again.
     pub joins: JoinRule,
+    /// How the lanes of a warp are scheduled, in runs and in what analyses claim.
+    pub mode: Mode,
     /// What is known of the launch; `None` for what the kernel's file states,
     /// and for nothing where there is no file.
     pub shape: Option<LaunchShape>,

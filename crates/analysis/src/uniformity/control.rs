@@ -212,9 +212,8 @@ impl Split {
             // `d`. Both are then in one cycle.
             let stays = |b: &Block| back.contains(b) || to_join.contains(b);
             let enters = |b: Block| {
-                let preds = graph.cfg.preds(b).iter();
-                let mut outside = preds.filter(|e| !self.contains(e.from));
-                b != d && stays(&b) && outside.any(|e| e.from != self.branch)
+                let mut preds = graph.cfg.preds(b).iter();
+                b != d && stays(&b) && preds.any(|e| !self.contains(e.from))
             };
             let entered = self.region.iter().any(|&b| dominates(d, b) && enters(b));
             if let (Some(join), true) = (self.join, entered) {

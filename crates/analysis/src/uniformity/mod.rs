@@ -45,6 +45,7 @@ mod control;
 mod domain;
 mod exec_scope;
 mod faults;
+mod independent;
 mod launch;
 mod linear;
 mod masks;
@@ -112,6 +113,9 @@ pub struct UniformityOptions {
     /// its parameters vary, any of its lanes may be away, and addresses may be
     /// those of a caller's stack slots.
     pub called: bool,
+    /// Lanes are scheduled independently: where they may wait for each other, those
+    /// that a branch separated need not meet at its join.
+    pub independent: bool,
     /// A mistake to make, for tests of what catches it.
     #[doc(hidden)]
     pub fault: Option<Fault>,
@@ -206,6 +210,9 @@ impl Uniformity {
             result.tails[b] = masks.tail_guard(b);
         }
         result.find_exec_scopes(func, &graph, options.called);
+        if options.independent {
+            result.find_yields(func, &graph, options.called);
+        }
         result
     }
 

@@ -48,6 +48,12 @@ pub enum Reason {
         /// Where.
         at: Block,
     },
+    /// A block that lanes may come to one after another, because they wait for
+    /// each other before.
+    Waited {
+        /// In a loop that this block is in, or in what it calls.
+        at: Block,
+    },
     /// A block of a function that others call: lanes may be away from the
     /// start.
     Called,
@@ -116,6 +122,7 @@ impl Iterator for Chain<'_> {
             | Reason::Source(_)
             | Reason::Memory(_)
             | Reason::Left { .. }
+            | Reason::Waited { .. }
             | Reason::Called
             | Reason::Budget
             | Reason::Unknown => None,
@@ -155,6 +162,9 @@ impl fmt::Display for Reason {
             ),
             Self::Separated { branch } => {
                 write!(f, "runs with lanes that the branch of {branch} separated")
+            }
+            Self::Waited { at } => {
+                write!(f, "runs without lanes that may still wait in {at}")
             }
             Self::Left { at } => write!(f, "runs without lanes that may have left in {at}"),
             Self::Called => f.write_str("is in a function that part of a warp may call"),

@@ -159,7 +159,7 @@ impl Checker {
         }
         let instance = shadow.instances.enter(b, mask);
         let claims = &self.claims[function].blocks[b];
-        if w.callers.is_empty() {
+        if w.runs_kernel() {
             let checked = &mut self.checked;
             let wide = &mut self.wide;
             let faulted = wide.faulted.get(w.number as usize).copied().unwrap_or(0);
@@ -438,14 +438,14 @@ impl Checker {
                 .func
                 .call(program.func.inst(i))
                 .map_or(&[], |call| call.1),
-            Site::Term(b) => match program.func.term(b) {
+            Site::Term(b) | Site::Yield(b) => match program.func.term(b) {
                 Terminator::TailCall(call) => &call.args,
                 _ => &[],
             },
         };
         let number = match site {
             Site::Inst(i) => u64::from(i.as_u32()) << 1,
-            Site::Term(b) => u64::from(b.as_u32()) << 1 | 1,
+            Site::Term(b) | Site::Yield(b) => u64::from(b.as_u32()) << 1 | 1,
         };
         let way = w.state.shadow.instances.current(lanes);
         let mut shadow = Shadow::default();

@@ -3,7 +3,7 @@
 
 use warpfold_analysis::{LaunchShape, Uniformity, UniformityOptions};
 use warpfold_exec::timing::{LoadLevel, TimingModel, WarpState};
-use warpfold_exec::{Arg, Checks, ExecError, ExecOptions, Launch, Outcome, run, run_checked};
+use warpfold_exec::{Arg, Checks, ExecError, ExecOptions, Launch, Mode, Outcome, run, run_checked};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
@@ -56,18 +56,45 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
     if let Err(e) = warpfold_ir::verify(func) {
         panic!("{e:?}\n{func}");
     }
-    let plain = run(func, launch, &ExecOptions::default());
-    let full = run(func, launch, &all_records());
-    match (&plain, &full) {
-        (Ok(plain), Ok(full)) => {
-            assert_eq!(plain.counters, full.counters, "records change nothing");
-            assert_eq!(plain.returns, full.returns);
-            check_identities(func, full);
+    let [stack, its] = Mode::ALL.map(|mode| {
+        let with = |options: ExecOptions| ExecOptions {
+            mode,
+            timing: options.timing.filter(|_| mode == Mode::Stack),
+            ..options
+        };
+        let plain = run(func, launch, &with(ExecOptions::default()));
+        let full = run(func, launch, &with(all_records()));
+        match (&plain, &full) {
+            (Ok(plain), Ok(full)) => {
+                assert_eq!(plain.counters, full.counters, "records change nothing");
+                assert_eq!(plain.returns, full.returns);
+                check_identities(func, full);
+                assert_eq!(full.timing.is_some(), mode == Mode::Stack);
+            }
+            (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
         }
-        (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
+        assert_checks_change_nothing(&[func], 0, launch, &with(all_records()), &full);
+        full
+    });
+    if let (Ok(stack), Ok(its)) = (&stack, &its) {
+        check_modes(stack, its);
     }
-    assert_checks_change_nothing(&[func], 0, launch, &all_records(), &full);
-    full
+    stack
+}
+
+/// A kernel in which no lane waits for another costs the same in both modes.
+pub fn check_modes(stack: &Outcome, its: &Outcome) {
+    let (a, b) = (&stack.counters, &its.counters);
+    assert_eq!(a.yields, 0);
+    if b.yields == 0 {
+        assert_eq!(stack.returns, its.returns);
+        assert_eq!(a.inst_executed, b.inst_executed);
+        assert_eq!(a.thread_inst_executed, b.thread_inst_executed);
+        assert_eq!(a.classes, b.classes);
+        assert_eq!(a.divergent_branch, b.divergent_branch);
+        assert_eq!(stack.blocks, its.blocks);
+        assert_eq!(stack.branches.len(), its.branches.len());
+    }
 }
 
 /// Runs it under the uniformity claims, with nothing known of the launch and
@@ -92,6 +119,7 @@ pub fn assert_checks_change_nothing(
                     shape,
                     joins: options.joins,
                     called,
+                    independent: options.mode == Mode::Its,
                     ..UniformityOptions::default()
                 };
                 Uniformity::new(f, &how)
@@ -138,7 +166,7 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let total: u64 = CostClass::ALL.iter().map(|&x| c.class(x)).sum();
     assert_eq!(total, c.inst_executed);
     let by_site: u64 = o.issues.iter().chain(&o.term_issues).sum();
-    assert_eq!(by_site, c.inst_executed);
+    assert_eq!(by_site + c.yields, c.inst_executed);
     for (n, &count) in c.active_lanes.iter().enumerate() {
         let seen = timeline
             .issues
@@ -163,7 +191,7 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let issued: u64 = o.warps.iter().map(|w| w.issued).sum();
     assert_eq!(issued, c.inst_executed);
     let _ = func;
-    let t = o.timing.as_ref().unwrap();
+    let Some(t) = &o.timing else { return };
     assert_eq!(t.issued, c.inst_executed);
     assert_eq!(
         u64::from(t.schedulers) * (t.cycles - t.launch),

@@ -6,7 +6,7 @@ use warpfold::analysis::JoinRule;
 use warpfold::analysis::uniformity::{
     Convergence, Fault, LaunchShape, Uniformity, UniformityOptions,
 };
-use warpfold::exec::{Checked, Checks, ExecError, ExecOptions, Launch, Outcome, run_checked};
+use warpfold::exec::{Checked, Checks, ExecError, ExecOptions, Launch, Mode, Outcome, run_checked};
 use warpfold::ir::{Function, verify};
 
 use super::{Failure, STEP_LIMIT, fail};
@@ -19,6 +19,7 @@ pub fn claims(
     entry: usize,
     shape: LaunchShape,
     joins: JoinRule,
+    mode: Mode,
 ) -> Vec<Uniformity> {
     let called = |name: &str| {
         let mut callees = functions.iter().flat_map(|f| f.callees.values());
@@ -30,6 +31,7 @@ pub fn claims(
             convergence: Convergence::Ipdom,
             joins,
             called: i != entry || called(&func.name),
+            independent: mode == Mode::Its,
             ..UniformityOptions::default()
         };
         Uniformity::new(func, &options)
@@ -50,7 +52,7 @@ pub fn run_under_claims(
     options: &ExecOptions,
     races: bool,
 ) -> Result<Outcome, ExecError> {
-    let claims = claims(functions, entry, shape, options.joins);
+    let claims = claims(functions, entry, shape, options.joins, options.mode);
     let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
     let checks = Checks {
         claims: &claims,

@@ -7,7 +7,7 @@ use warpfold::machine::{MACHINES, Machine};
 use warpfold::opt::report::Force;
 
 use super::regret::{Compared, check_regret};
-use super::{Failure, Subject, Tally, check};
+use super::{Failure, Subject, Tally, check_with};
 use crate::generate::{Coverage, Options, Program, generate};
 
 /// Every knob, and none.
@@ -53,6 +53,7 @@ impl Drawn {
             traps: byte(2) & 3 == 3,
             cross_lane: byte(2) & 12 == 12,
             shared: byte(2) & 12 == 12 || byte(2) & 16 != 0,
+            waits: byte(2) & 12 != 12 && byte(2) & 32 != 0,
             ..Options::default()
         };
         Self {
@@ -63,8 +64,8 @@ impl Drawn {
         }
     }
 
-    /// Makes all checks; with `oracle` also against the interpreter, where
-    /// that can be.
+    /// Makes all checks; with `oracle` also against the interpreter and with threads
+    /// run one at a time, where that can be.
     ///
     /// # Errors
     /// The first check that fails.
@@ -74,7 +75,13 @@ impl Drawn {
             true => subject.expected()?,
             false => None,
         };
-        let tally = check(&subject, &self.machine, self.force, expected.as_ref())?;
+        let tally = check_with(
+            &subject,
+            &self.machine,
+            self.force,
+            expected.as_ref(),
+            oracle,
+        )?;
         Ok(Seen {
             coverage: self.program.coverage.clone(),
             tally,
@@ -97,7 +104,8 @@ impl Drawn {
         };
         for shipped in MACHINES {
             for force in FORCES {
-                let tally = check(&subject, &shipped.machine(), force, expected.as_ref())?;
+                let tally =
+                    check_with(&subject, &shipped.machine(), force, expected.as_ref(), true)?;
                 seen.tally.add(&tally);
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::Compared;
 use warpfold::machine::Cost;
 use warpfold::opt::report::{Form, Report, Verdict};
 
@@ -30,6 +31,8 @@ pub struct Tally {
     pub exact: u64,
     /// Of these, against the interpreter.
     pub oracle: u64,
+    /// What was compared between modes, and with threads run one at a time.
+    pub compared: Compared,
     /// Cost executed where predictions were exact.
     pub executed: Cost,
 }
@@ -85,6 +88,7 @@ impl Tally {
         self.checked += other.checked;
         self.exact += other.exact;
         self.oracle += other.oracle;
+        self.compared.add(&other.compared);
         self.executed += other.executed;
     }
 
@@ -106,6 +110,16 @@ impl fmt::Display for Tally {
             self.oracle,
             self.kernels_converted,
             self.converted
+        )?;
+        let Compared {
+            modes,
+            yielding,
+            scalar,
+        } = self.compared;
+        writeln!(
+            f,
+            "versions run in both modes {modes}, giving way in {yielding}; run thread by thread \
+             {scalar}"
         )?;
         for (name, map) in [
             ("outcomes", &self.outcomes),

@@ -18,7 +18,7 @@ mod text;
 mod uniformity;
 
 use warpfold::analysis::JoinRule;
-use warpfold::exec::ExecOptions;
+use warpfold::exec::{ExecOptions, Mode};
 use warpfold::ir::Function;
 use warpfold::launch::LaunchSpec;
 
@@ -78,6 +78,16 @@ fn joins(options: &Options) -> Result<JoinRule, String> {
         None | Some("default") => Ok(JoinRule::Default),
         Some("cfg") => Ok(JoinRule::Cfg),
         Some(other) => Err(format!("`joins` is default or cfg, not `{other}`")),
+    }
+}
+
+/// The option `mode`.
+fn mode(options: &Options) -> Result<Mode, String> {
+    match options.get("mode") {
+        None => Ok(Mode::Stack),
+        Some(name) => {
+            Mode::from_name(name).ok_or_else(|| format!("`mode` is stack or its, not `{name}`"))
+        }
     }
 }
 

@@ -40,6 +40,10 @@ pub const SHAPES: &[(&str, &str)] = &[
     ("loop-lane", "a loop with the lane's own trip count"),
     ("loop-uniform", "a loop with a uniform trip count"),
     ("loop-bottom", "a loop that tests at its end"),
+    (
+        "loop-memory",
+        "a loop that goes on by what lies in memory that the kernel writes",
+    ),
     ("loop-break", "a loop with a second exit"),
     ("irreducible", "a loop with two entries"),
     (

@@ -110,6 +110,7 @@ fn document(command: &'static str, lowered: &Lowered, func: &Function) -> Docume
         command,
         file: lowered.file().to_owned(),
         function: func.name.clone(),
+        mode: lowered.options().mode.name(),
         machine: None,
         launch: None,
         settings: None,
@@ -429,7 +430,7 @@ fn traps(functions: &[&Function], run: &exec::Outcome, per_block: u64) -> Vec<Tr
         }
         let place = match (functions.get(t.function), t.site) {
             (Some(func), Site::Inst(i)) => print::inst_text(func, i),
-            (Some(func), Site::Term(b)) => print::term_text(func, b),
+            (Some(func), Site::Term(b) | Site::Yield(b)) => print::term_text(func, b),
             (None, _) => String::new(),
         };
         let per_block = per_block.max(1);

@@ -23,6 +23,8 @@ pub struct Document {
     pub file: String,
     /// The kernel.
     pub function: String,
+    /// How lanes are scheduled: `stack` or `its`.
+    pub mode: &'static str,
     /// The machine that costs are for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineDoc>,

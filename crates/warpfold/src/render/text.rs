@@ -107,6 +107,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
         };
         out.push_str(&paint.tone(Tone::Dim, b));
     }
+    if doc.mode != "stack" {
+        let _ = write!(out, ", {} mode", doc.mode);
+    }
     if let Some(launch) = &doc.launch
         && let Some(text) = launch_text(launch)
     {

@@ -302,6 +302,7 @@ impl StepDoc {
             Reason::Temporal { branch, .. } => ("temporal", Some(branch.to_string())),
             Reason::Separated { branch } => ("separated", Some(branch.to_string())),
             Reason::Left { .. } => ("left", None),
+            Reason::Waited { .. } => ("waited", None),
             Reason::Called => ("called", None),
             Reason::Budget => ("budget", None),
             Reason::Unknown => ("unknown", None),

@@ -254,6 +254,25 @@ fn the_join_leads_back_into_the_region() {
 }
 
 #[test]
+fn the_branch_leads_back_into_the_region() {
+    // The last return in layout is home to all but the other one, so lanes that do
+    // not take it go round. Of those in block4 some go on to block5, come to the
+    // join, block4, a round of the outer loop later, and meet the others there: then
+    // all of them come from block4 to the region, with different counts.
+    let f = kernel(
+        "    jump block1(v2)\nblock1(v6: i32):\n    v7 = icmp.i32 ult v6, v0\n    \
+         br v7, block3, block2\nblock2:\n    ret\nblock3:\n    jump block4(v2)\n\
+         block4(v8: i32):\n    v9 = icmp.i32 eq v8, v1\n    br v9, block7, block5\n\
+         block5:\n    v10 = iadd.i32 v8, v3\n    v11 = icmp.i32 ult v10, v1\n    \
+         br v11, block4(v10), block6\nblock6:\n    v12 = iadd.i32 v6, v3\n    \
+         jump block1(v12)\nblock7:\n    ret\n",
+    );
+    let u = analyse(&f);
+    assert_eq!(u.scope_at(v(6), b(6)), Lane);
+    assert_eq!(u.branch_scope(b(1)), Lane);
+}
+
+#[test]
 fn contracts_differ_where_part_of_a_warp_goes_round() {
     // block3 passes on what it got; only when lanes run the header apart do
     // they differ there.

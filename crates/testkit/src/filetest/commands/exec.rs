@@ -27,7 +27,7 @@ use crate::checks::claimed::run_under_claims;
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test exec`: runs the launch that the file's header states. Options:
-/// `joins=default|cfg`, `steps=N`, `depth=N`, `timing=MACHINE`.
+/// `joins=default|cfg`, `mode=stack|its`, `steps=N`, `depth=N`, `timing=MACHINE`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exec;
 
@@ -37,7 +37,7 @@ impl FileTest for Exec {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "steps", "depth", "timing"]
+        &["joins", "mode", "steps", "depth", "timing"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -46,6 +46,7 @@ impl FileTest for Exec {
             ..ExecOptions::default()
         };
         how.joins = super::joins(options)?;
+        how.mode = super::mode(options)?;
         super::limits(options, &mut how)?;
         how.timing = timing(options)?;
         let kernel = super::kernel(file)?;
@@ -223,6 +224,11 @@ fn counters(out: &mut Output, c: &Counters) {
         ("lost_diverged", c.lost.diverged),
         ("lost_predicated", c.lost.predicated),
         ("barriers", c.barriers),
+        ("yields", c.yields),
+        ("joins_on_time", c.joins_on_time),
+        ("joins_deferred", c.joins_deferred),
+        ("joins_early", c.joins_early),
+        ("barrier_depth", c.max_barrier_depth),
         (
             "sh_requests",
             c.shared.loads.requests + c.shared.stores.requests + c.shared.atomics.requests,

@@ -15,15 +15,16 @@
 use warpfold::analysis::uniformity::{
     Convergence, LaunchShape, Uniformity as Analysis, UniformityOptions, annotate, claims,
 };
+use warpfold::exec::Mode;
 use warpfold::launch::LaunchSpec;
 
 use super::beside::Beside;
 use crate::filetest::{FileTest, Language, Options, Output, TestFile};
 
 /// `test uniformity`: the kernel with the analysis's findings beside it.
-/// Options: `joins=default|cfg`, `convergence=ipdom|parked`, `notes=beside`,
-/// and `block` and `grid`, sizes per dimension that replace the launch's:
-/// `64,1,1`, with `?` for one that is not known.
+/// Options: `joins=default|cfg`, `convergence=ipdom|parked`, `mode=stack|its`,
+/// `notes=beside`, and `block` and `grid`, sizes per dimension that replace the
+/// launch's: `64,1,1`, with `?` for one that is not known.
 #[derive(Clone, Copy, Debug)]
 pub struct Uniformity;
 
@@ -33,7 +34,7 @@ impl FileTest for Uniformity {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "convergence", "notes", "block", "grid"]
+        &["joins", "convergence", "mode", "notes", "block", "grid"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -128,6 +129,7 @@ fn how(spec: &LaunchSpec, options: &Options) -> Result<UniformityOptions, String
             Some(other) => return Err(format!("`convergence` is ipdom or parked, not `{other}`")),
         },
         joins: super::joins(options)?,
+        independent: super::mode(options)? == Mode::Its,
         ..UniformityOptions::default()
     })
 }
