@@ -53,6 +53,17 @@ pub fn guarded(t: usize, f: usize) -> Function {
     verified(b)
 }
 
+/// `n` instructions, each of which waits for the one before; the last is the
+/// return.
+pub fn chain(n: usize) -> Function {
+    let mut b = FunctionBuilder::new("chain");
+    let x = b.param(Type::I32, true);
+    b.returns(&[Type::I32]);
+    let y = filler(&mut b, Opcode::Iadd, n - 1, x, x);
+    b.ret(&[y]);
+    verified(b)
+}
+
 /// `k` cases tested one after the other with `d` issues a test, bodies of `n`
 /// operations, a prologue of `u`. The lane's case is the first parameter. The
 /// bodies take turns at two chains of different width, because the executor

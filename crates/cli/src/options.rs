@@ -1,6 +1,7 @@
 //! Groups of options that commands share.
 
 use clap::{Args, ValueEnum};
+use warpfold::exec::timing::TimingModel;
 use warpfold::launch::{ArgOverride, Dims, Overrides};
 use warpfold::{RunChecks, RunOptions, Syntax};
 
@@ -77,11 +78,12 @@ impl LaunchArgs {
     }
 
     /// How to run.
-    pub fn run_options(&self, timeline: bool) -> RunOptions {
+    pub fn run_options(&self, timeline: bool, timing: Option<TimingModel>) -> RunOptions {
         RunOptions {
             step_limit: self.step_limit,
             call_depth: self.call_depth,
             timeline,
+            timing,
             ..RunOptions::default()
         }
     }
@@ -127,8 +129,21 @@ impl RunCheckArgs {
 #[command(next_help_heading = "Conversion")]
 pub struct ProfileArgs {
     /// Run the kernel first, all branches kept, and decide by its counts
-    #[arg(long)]
-    pub profile: bool,
+    #[arg(long, conflicts_with = "profile")]
+    pub measure: bool,
+
+    #[command(flatten)]
+    pub files: ProfileFiles,
+}
+
+/// Counts from files.
+#[derive(Args)]
+#[command(next_help_heading = "Conversion")]
+pub struct ProfileFiles {
+    /// Decide by the counts in this file, which `warpfold exec --profile-out`
+    /// has written; several add up
+    #[arg(long, value_name = "FILE")]
+    pub profile: Vec<String>,
 }
 
 /// Which version.
@@ -166,10 +181,19 @@ pub struct RoadArgs {
     #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
     pub machine: String,
 
-    /// Override cost wherever legal: branch, straight, select (all bare) or
+    /// Who decides, by name (see `warpfold policies`)
+    #[arg(long, value_name = "NAME", default_value = "cost", value_parser = policy)]
+    pub policy: warpfold::Decider,
+
+    /// Override who decides wherever legal: branch, straight, select (all bare) or
     /// predicate (all guarded)
     #[arg(long, value_name = "FORM")]
     pub force: Option<warpfold::opt::report::Force>,
+
+    /// What is assumed of conditions that nothing is known of: the probability
+    /// that a lane is true, and the correlation of a warp's lanes
+    #[arg(long, value_name = "p=P,rho=R", default_value = "p=1/2,rho=0")]
+    pub prior: warpfold::opt::Prior,
 
     /// Leave what conversion emits as it is, so that predictions are exact
     #[arg(long)]
@@ -177,6 +201,10 @@ pub struct RoadArgs {
 
     #[command(flatten)]
     pub check: CheckArgs,
+}
+
+fn policy(name: &str) -> Result<warpfold::Decider, String> {
+    warpfold::policy(name)
 }
 
 /// What every command that walks the road takes.

@@ -170,7 +170,7 @@ fn explain_gives_reasons_without_running() {
     ] {
         assert!(out.lines().any(|l| l.starts_with(line)), "{line}\n{out}");
     }
-    let profiled = warpfold(&["explain", "--profile", CLAMP]).ok();
+    let profiled = warpfold(&["explain", "--measure", CLAMP]).ok();
     assert!(profiled.contains("(from profile)"), "{profiled}");
 }
 
@@ -218,12 +218,12 @@ block2:
 
 #[test]
 fn opt_as_json_has_the_code_and_how_it_came_about() {
-    let text = warpfold(&["opt", "--profile", CLAMP]).ok();
-    let doc = json(&["opt", "--profile", "--format", "json", CLAMP]);
+    let text = warpfold(&["opt", "--measure", CLAMP]).ok();
+    let doc = json(&["opt", "--measure", "--format", "json", CLAMP]);
     assert_eq!(doc["version"], 1);
     assert_eq!(doc["command"], "opt");
     assert_eq!(doc["code"], text);
-    let explained = json(&["explain", "--profile", "--format", "json", CLAMP]);
+    let explained = json(&["explain", "--measure", "--format", "json", CLAMP]);
     for part in ["branches", "cost", "settings", "machine"] {
         assert!(!doc[part].is_null(), "{part}");
         assert_eq!(doc[part], explained[part], "{part}");
@@ -248,7 +248,7 @@ fn opt_as_json_has_the_code_and_how_it_came_about() {
 #[test]
 fn opt_prints_ir_that_every_command_reads() {
     let path = scratch("clamp.wf");
-    assert_eq!(warpfold(&["opt", "--profile", "-o", &path, CLAMP]).ok(), "");
+    assert_eq!(warpfold(&["opt", "--measure", "-o", &path, CLAMP]).ok(), "");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("function %clamp(i64, i64) {"), "{text}");
     assert!(!text.contains(" br "), "{text}");
@@ -257,7 +257,7 @@ fn opt_prints_ir_that_every_command_reads() {
     let run = json(&["run", "--format", "json", CLAMP]);
     assert_eq!(exec["runs"][0]["counters"], run["runs"][2]["counters"]);
     // Nothing is left to convert, and printing it again changes nothing.
-    assert_eq!(warpfold(&["opt", "--profile", &path]).ok(), text);
+    assert_eq!(warpfold(&["opt", "--measure", &path]).ok(), text);
     assert!(
         warpfold(&["run", &path])
             .ok()
@@ -330,7 +330,7 @@ fn traps_are_counted_and_placed() {
 #[test]
 fn timelines_show_lanes() {
     let text = ";! [[arg]]\n;! varying = \"lane < 4\"\nfunction %f(i32) {\nblock0(v0: i32):\n    brif v0, block1, block2\nblock1:\n    jump block2\nblock2:\n    return\n}\n";
-    let out = warpfold_on(&["exec", "--timeline", "-"], text.as_bytes()).ok();
+    let out = warpfold_on(&["exec", "--timeline", "-", "-"], text.as_bytes()).ok();
     let rows: Vec<&str> = out.lines().filter(|l| l.starts_with("    block")).collect();
     assert_eq!(rows.len(), 3, "{out}");
     assert!(
@@ -339,7 +339,7 @@ fn timelines_show_lanes() {
     );
     assert!(rows[1].ends_with(" 4 lanes  1 issue"), "{out}");
     assert!(rows[2].contains(&"█".repeat(32)), "{out}");
-    let doc = json(&["run", "--timeline", "--format", "json", CLAMP]);
+    let doc = json(&["run", "--timeline", "-", "--format", "json", CLAMP]);
     let first = &doc["runs"][0]["timeline"][0];
     assert_eq!(first["block"], "block0");
     assert_eq!(first["mask"], "0xffffffff");
@@ -490,8 +490,16 @@ fn why_refuses_what_is_not_there() {
 #[test]
 fn twice_the_same_bytes() {
     for args in [
-        &["run", "--timeline", CLAMP][..],
-        &["run", "--timeline", "--format", "json", CLAMP],
+        &["run", "--timeline", "-", CLAMP][..],
+        &[
+            "run",
+            "--timeline",
+            "-",
+            "--timing",
+            "--format",
+            "json",
+            CLAMP,
+        ],
         &["explain", "--format", "json", CLAMP],
         &["opt", CLAMP],
         &["uniformity", "--format", "json", CLAMP],
@@ -656,7 +664,17 @@ fn machines_as_json() {
 
 #[test]
 fn one_lane_and_many_times() {
-    let text = warpfold(&["exec", "--timeline", "--grid", "1", "--block", "1", CLAMP]).ok();
+    let text = warpfold(&[
+        "exec",
+        "--timeline",
+        "-",
+        "--grid",
+        "1",
+        "--block",
+        "1",
+        CLAMP,
+    ])
+    .ok();
     assert!(text.contains("   1 lane   1 issue\n"), "{text}");
     let text = warpfold(&["explain", CLAMP]).ok();
     assert!(text.contains("overhead 393216 (65536 times) + "), "{text}");

@@ -362,6 +362,10 @@ const FAILURES: &[(&str, &str)] = &[
         "Timeline and event log together take more records than allowed.",
     ),
     (
+        "TimingLimit",
+        "The warps that are resident at once in the timing model have more steps than it keeps.",
+    ),
+    (
         "Check",
         "A [check](checks.md) that was asked for found something wrong.",
     ),
@@ -630,6 +634,7 @@ mod tests {
                 warp,
             },
             ExecError::RecordLimit { limit },
+            ExecError::TimingLimit { limit },
             ExecError::Check(Box::new(crate::CheckError::Claim {
                 at: crate::Where {
                     site: crate::Site::Term(block),
@@ -654,6 +659,7 @@ mod tests {
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",
+                ExecError::TimingLimit { .. } => "TimingLimit",
                 ExecError::Check(_) => "Check",
             })
             .collect();

@@ -23,6 +23,7 @@ use crate::registers::{LANES, Registers, lanes_of};
 use crate::stack::Stack;
 use crate::tally::Tally;
 use crate::timeline::Timeline;
+use crate::timing::Recorder;
 use crate::warp::{Pause, Warp};
 
 /// Most bytes that the registers and slots of a block's warps may take.
@@ -47,6 +48,8 @@ pub(crate) struct Engine<'a> {
     pub records_left: u64,
     pub too_many_records: bool,
     pub timeline: Option<Timeline>,
+    /// For the model of time.
+    pub timing: Option<Recorder>,
     pub events: Option<Vec<Event>>,
     pub traps: Vec<TrapRecord>,
     pub returns: Returns,
@@ -104,6 +107,10 @@ impl<'a> Engine<'a> {
             records_left: options.record_limit,
             too_many_records: false,
             timeline: options.timeline.then(Timeline::default),
+            timing: match &options.timing {
+                Some(model) => Some(Recorder::new(linked, model, dims.warps)?),
+                None => None,
+            },
             events: options.events.then(Vec::new),
             traps: Vec::new(),
             returns: Returns::new(program.func.results.len(), threads),
@@ -130,6 +137,7 @@ impl<'a> Engine<'a> {
         for grid_block in 0..self.dims.blocks {
             self.start_block(&mut warps, &template, grid_block);
             self.run_block(&mut warps)?;
+            self.time_block()?;
             if let (Some(checker), Some(w)) = (&mut self.checker, warps.first()) {
                 let kernel = self.linked.program(self.linked.entry);
                 checker.finish_block(kernel.unwrap_or(self.program), w)?;
@@ -283,6 +291,7 @@ impl<'a> Engine<'a> {
             traps: self.traps,
             memory: self.memory,
             timeline: self.timeline,
+            timing: self.timing.map(Recorder::finish),
             events: self.events,
         }
     }

@@ -77,6 +77,14 @@ pub enum LaunchError {
         /// Bytes; saturated.
         bytes: u64,
     },
+    /// A block is too large for the multiprocessor of the model of time.
+    #[error("a block of {warps} warps; the timing model has room for {room}")]
+    NotResident {
+        /// Warps of a block.
+        warps: u32,
+        /// Warps that are resident at once.
+        room: u32,
+    },
     /// Registers and stack slots of a block's warps too large.
     #[error(
         "registers and stack slots of a block would take {bytes} bytes; at most 2 GiB are possible"
@@ -178,6 +186,13 @@ pub enum ExecError {
     /// Timeline and events have too many records.
     #[error("more than {limit} timeline records and events")]
     RecordLimit {
+        /// The limit.
+        limit: u64,
+    },
+    /// The warps that are resident at once have too long a way for the model
+    /// of time.
+    #[error("more than {limit} steps of resident warps for the timing model")]
+    TimingLimit {
         /// The limit.
         limit: u64,
     },

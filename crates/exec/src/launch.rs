@@ -5,6 +5,7 @@ use warpfold_ir::Function;
 
 use crate::error::{ExecError, LaunchError};
 use crate::memory::{MAX_SHARED, Memory};
+use crate::timing::TimingModel;
 
 /// Most threads of a block.
 pub const MAX_BLOCK_THREADS: u64 = 1024;
@@ -57,6 +58,8 @@ pub struct ExecOptions {
     pub call_depth: u32,
     /// Record a [`Timeline`](crate::Timeline).
     pub timeline: bool,
+    /// Schedule what runs by this [model of time](crate::timing).
+    pub timing: Option<TimingModel>,
     /// Make a [`Profile`](warpfold_analysis::Profile).
     pub profile: bool,
     /// Record every [`Event`](crate::Event) of every thread.
@@ -75,6 +78,7 @@ impl Default for ExecOptions {
             step_limit: 100_000_000,
             call_depth: 1024,
             timeline: false,
+            timing: None,
             profile: false,
             events: false,
             record_limit: 1 << 24,

@@ -72,6 +72,7 @@ mod stack;
 mod tally;
 mod terminate;
 mod timeline;
+pub mod timing;
 mod transactions;
 mod warp;
 

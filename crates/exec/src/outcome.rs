@@ -11,6 +11,7 @@ use crate::error::describe;
 use crate::events::Event;
 use crate::memory::Memory;
 use crate::timeline::Timeline;
+use crate::timing::Timing;
 
 /// A place where something issues.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -177,6 +178,8 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// The timeline, if asked for.
     pub timeline: Option<Timeline>,
+    /// Cycles by the model of time, if asked for.
+    pub timing: Option<Timing>,
     /// Every event, by thread and in each thread in order, if asked for.
     pub events: Option<Vec<Event>>,
     /// How much was checked, if anything was to be.

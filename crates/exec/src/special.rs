@@ -136,6 +136,7 @@ impl Engine<'_> {
         self.changes += u64::from(request.changed);
         request.count(&mut self.tally.counters, code, side);
         self.record_access(w, i, code, &request, opcode);
+        self.time_access(w, i, &request);
         if self.checker.is_some() {
             self.check_access(w, i, code, &request, opcode)?;
         }

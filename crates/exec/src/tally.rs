@@ -48,6 +48,8 @@ impl WarpLanes {
 pub(crate) struct BranchTally {
     pub executions: u64,
     pub taken: Vec<u64>,
+    /// By edge: lanes that took it.
+    pub taken_lanes: Vec<u64>,
     pub divergent: u64,
     pub extra_targets: u64,
     lanes: u64,
@@ -229,6 +231,7 @@ impl FunctionTally {
         let branch = |edges: usize| BranchTally {
             executions: 0,
             taken: vec![0; edges],
+            taken_lanes: vec![0; edges],
             divergent: 0,
             extra_targets: 0,
             lanes: 0,
@@ -336,6 +339,7 @@ impl FunctionTally {
             counts.executions = t.executions;
             counts.taken.extend(t.taken.iter().copied());
             counts.splits = t.divergent;
+            counts.lanes.extend(t.taken_lanes.iter().copied());
         }
         for &b in &program.func.layout {
             for (k, &n) in self.segments_of(program, b).iter().enumerate() {

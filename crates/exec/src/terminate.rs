@@ -60,6 +60,7 @@ impl Engine<'_> {
     /// Copies the block arguments of an edge.
     #[inline(always)]
     fn take_edge(&mut self, w: &mut Warp, edge: usize, mask: u32) {
+        self.time_edge(w, edge);
         let moves = &self.program.edges[edge].moves;
         let on = w.on(mask);
         for m in &self.program.moves[moves.start as usize..moves.end as usize] {
@@ -82,7 +83,9 @@ impl Engine<'_> {
         let mut groups = Groups::new();
         let mut back = false;
         let mut take = |engine: &mut Self, w: &mut Warp, edge: usize, lanes: u32| {
-            engine.tally.branch(index).taken[edge] += 1;
+            let tally = engine.tally.branch(index);
+            tally.taken[edge] += 1;
+            tally.taken_lanes[edge] += u64::from(lanes.count_ones());
             engine.take_edge(w, first_edge + edge, lanes);
             let edge = &program.edges[first_edge + edge];
             back |= edge.back;

@@ -202,6 +202,7 @@ impl Engine<'_> {
         {
             census.segment(&mut w.open, segment, mask);
         }
+        self.time_segment(w, segment);
         Ok(self.record_segment(segment, mask, pass))
     }
 
@@ -316,6 +317,7 @@ impl Engine<'_> {
             self.tally.add(rest, after, &mut w.counters);
         } else {
             self.steps_left += rest.all;
+            self.time_cut(w, rest.all);
             let term = code.last.then_some(code.block);
             self.tally.abandon(i + 1..code.end as usize, term);
         }

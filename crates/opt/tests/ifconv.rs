@@ -7,7 +7,7 @@ use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::Cheapest;
 use warpfold_opt::report::{CountSource, Decision, Force, Form, Priced, Verdict};
-use warpfold_opt::{Context, Conversion, Log, Prior, SourceBranch, convert, mark_proven};
+use warpfold_opt::{Assumed, Context, Conversion, Log, SourceBranch, convert, mark_proven};
 
 struct Case {
     func: Function,
@@ -67,6 +67,7 @@ impl Case {
             .map(|&b| SourceBranch {
                 origin: func.block(b).origin,
                 opcode: "brif",
+                hint: func.term(b).mark().and_then(|m| m.hint),
             })
             .collect();
         let machine = Machine::builtin(self.machine).expect("a shipped machine");
@@ -81,8 +82,8 @@ impl Case {
                 profile: self.profile.as_ref(),
                 policy: &Cheapest,
                 force: self.force,
+                assumed: Assumed::default(),
                 choice: None,
-                prior: Prior::default(),
                 cleanup: self.cleanup,
             },
         );
@@ -170,7 +171,7 @@ fn the_textbook_break_even_is_four_instructions_a_side() {
             assert_eq!(p.margin, Some(Cost::issues(margin)));
             // Branch without b equals straight code here.
             let b = if split { 0 } else { n };
-            assert_eq!(p.break_even_b, Some(Cost::issues(b)));
+            assert_eq!(p.break_even.b, Some(Cost::issues(b)));
         }
     }
 }

@@ -9,7 +9,8 @@
 //! `--product drawn` (default) checks each program under one drawn machine and
 //! knob, `--product full` under all of them; `--product assignments` runs every
 //! legal assignment of forms where there are at most 256, and weighs it by every
-//! machine; `--product graphs` runs kernels on odd graphs under the executor's checks of all that the uniformity analysis
+//! machine; `--product graphs` runs kernels on
+//! odd graphs under the executor's checks of all that the uniformity analysis
 //! claims, and then says how many of them notice each mistake planted there. A
 //! failing program is made smaller and printed. The exit status is 0 if all
 //! hold, 1 if any fails, 2 if the arguments make no sense.
@@ -76,12 +77,22 @@ impl Arguments {
     }
 }
 
-fn check(bytes: &[u8], product: Product) -> Result<Seen, Failure> {
+fn check(bytes: &[u8], product: Product) -> Result<(Seen, Compared), Failure> {
     let drawn = Drawn::new(bytes);
-    match product {
-        Product::Full => drawn.check_full(),
-        _ => drawn.check(true),
-    }
+    let mut compared = Compared::default();
+    let seen = match product {
+        Product::Full => drawn.check_full()?,
+        Product::Assignments => {
+            let found = drawn.check_regret(ASSIGNMENTS)?;
+            compared.add(found.unwrap_or_default());
+            Seen {
+                coverage: drawn.program.coverage,
+                ..Seen::default()
+            }
+        }
+        Product::Drawn | Product::Graphs => drawn.check(true)?,
+    };
+    Ok((seen, compared))
 }
 
 /// Checks programs one by one with `one`; returns how many failed. `text`
@@ -137,33 +148,27 @@ fn soak_graphs(args: &Arguments) -> u64 {
     failures
 }
 
-fn soak_assignments(args: &Arguments) -> u64 {
-    let mut total = Compared::default();
-    let one = |bytes: &[u8]| Drawn::new(bytes).check_regret(ASSIGNMENTS);
-    let note = |found: Option<Compared>| total.add(found.unwrap_or_default());
-    let text = |bytes: &[u8]| Drawn::new(bytes).program.text;
-    let failures = soak(args, 20..420, one, note, text);
-    println!("{total:?}");
-    failures
-}
-
 fn main() -> ExitCode {
     let Some(args) = arguments() else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
     let failures = match args.product {
-        Product::Assignments => soak_assignments(&args),
         Product::Graphs => soak_graphs(&args),
         product => {
             let mut total = Seen::default();
-            let note = |seen: Seen| {
+            let mut compared = Compared::default();
+            let note = |(seen, more): (Seen, Compared)| {
+                compared.add(more);
                 total.coverage.add(&seen.coverage);
                 total.tally.add(&seen.tally);
             };
             let text = |bytes: &[u8]| Drawn::new(bytes).program.text;
             let failures = soak(&args, 20..420, |b| check(b, product), note, text);
             println!("{}\n{}", total.tally, total.coverage);
+            if product == Product::Assignments {
+                println!("{compared:?}");
+            }
             failures
         }
     };

@@ -21,6 +21,7 @@
 //! that only ever sees branches proves nothing.
 
 pub mod claimed;
+pub mod decided;
 pub mod generated;
 pub mod regret;
 mod tally;
@@ -271,7 +272,9 @@ pub fn check_exact(plain: &Outcome, cleaned: &Outcome) -> Result<Option<Exact>, 
         );
         return wrong(plain, message);
     }
-    let by_cost = plain.optimized().settings().force.is_none();
+    let by_cost = plain.optimized().settings().force.is_none()
+        && report.policy == "cost"
+        && report.decisions.iter().all(|d| d.hint.is_none());
     if by_cost && Some(predicted) > kept {
         return wrong(plain, "dearer than with every branch kept".into());
     }

@@ -163,9 +163,11 @@ impl Masks<'_> {
         let def = self.state.def_block[cond].unwrap_or(b);
         let at = |v: Value| self.state.at(v, def);
         let extends = [Opcode::Uextend, Opcode::Sextend, Opcode::Copy];
+        // A narrow index would wrap around several times in a long row.
+        let once = |s: &Shape| 1 << s.width().min(63) >= u64::from(LaunchShape::MAX_THREADS);
         let index = |v: Value| {
             at(through(v, &extends)).is_some_and(|s| {
-                s.is_row() && s.signed_stride().is_some_and(|s| s.unsigned_abs() == 1)
+                once(&s) && s.is_row() && s.signed_stride().is_some_and(|s| s.unsigned_abs() == 1)
             })
         };
         let bound = |v: Value| at(v).is_some_and(|s| s.scope() <= Scope::Block);

@@ -59,6 +59,9 @@ enum Special {
     ThreadNumber,
 }
 
+/// By parameter of a block: the scope of a branch, and the branch.
+type Mixed = SmallVec<[Option<(Scope, Block)>; 2]>;
+
 struct Solver<'a> {
     func: &'a Function,
     graph: &'a Graph<'a>,

@@ -201,6 +201,45 @@ block0:
     .catches(Fault::SignedShift);
 }
 
+/// An index of 8 bits wraps around between two warps of a row, and more than once in
+/// a long one: extended it goes on no more, and its comparison guards no tail.
+#[test]
+fn narrow_indices_end_a_row() {
+    for block in [[65, 2, 1], [1024, 1, 1]] {
+        let func = function(
+            "function %f() -> i32 {
+block0:
+    v0 = tid_y
+    v1 = ntid_x
+    v2 = imul.i32 v0, v1
+    v3 = tid_x
+    v4 = iadd.i32 v2, v3
+    v5 = ireduce.i8 v4
+    v6 = sextend.i32 v5
+    v7 = uextend.i32 v5
+    v8 = const.i8 40
+    v9 = icmp.i8 ult v5, v8
+    br v9, block1, block2
+
+block1:
+    jump block2
+
+block2:
+    v10 = iadd.i32 v6, v7
+    ret v10
+}
+",
+        );
+        let mut launch = Launch::linear(1, 1);
+        launch.block = block;
+        let shape = LaunchShape::new([1; 3], block);
+        let claims = Uniformity::new(&func, &options(shape, None));
+        if let Err(e) = check(&func, Some(&claims), &launch, false) {
+            panic!("{block:?}: {e}");
+        }
+    }
+}
+
 /// Every fault is one that some test above plants.
 #[test]
 fn the_list_is_complete() {

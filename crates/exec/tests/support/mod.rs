@@ -2,11 +2,13 @@
 #![allow(dead_code)]
 
 use warpfold_analysis::{LaunchShape, Uniformity, UniformityOptions};
+use warpfold_exec::timing::{LoadLevel, TimingModel, WarpState};
 use warpfold_exec::{Arg, Checks, ExecError, ExecOptions, Launch, Outcome, run, run_checked};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
 };
+use warpfold_machine::Machine;
 
 pub const I32: Type = Type::I32;
 pub const I64: Type = Type::I64;
@@ -18,7 +20,18 @@ pub fn all_records() -> ExecOptions {
         timeline: true,
         profile: true,
         events: true,
+        timing: Some(multiprocessor()),
         ..ExecOptions::default()
+    }
+}
+
+/// A multiprocessor with three schedulers, and some latency everywhere.
+pub fn multiprocessor() -> TimingModel {
+    let machine = Machine::builtin("hopper").unwrap();
+    TimingModel {
+        schedulers: 3,
+        launch: 7,
+        ..TimingModel::new(&machine, LoadLevel::L2).unwrap()
     }
 }
 
@@ -150,6 +163,19 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let issued: u64 = o.warps.iter().map(|w| w.issued).sum();
     assert_eq!(issued, c.inst_executed);
     let _ = func;
+    let t = o.timing.as_ref().unwrap();
+    assert_eq!(t.issued, c.inst_executed);
+    assert_eq!(
+        u64::from(t.schedulers) * (t.cycles - t.launch),
+        t.issue_active + t.no_eligible + t.no_warp
+    );
+    assert_eq!(t.state(WarpState::Selected), t.issue_active);
+    assert!(t.issue_active <= t.issued);
+    // Nobody is faster than the longest of its warps, or slower than all in a
+    // row at the longest latency.
+    let longest = o.warps.iter().map(|w| w.issued).max().unwrap_or(0);
+    assert!(t.cycles - t.launch >= longest);
+    assert!(t.warp_cycles() <= 400 * c.inst_executed * u64::from(t.resident_warps));
 }
 
 /// `n` dependent operations on `x`.

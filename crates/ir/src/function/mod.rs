@@ -20,7 +20,7 @@ use crate::opcode::Opcode;
 use crate::types::Type;
 pub use callee::{CallTarget, Callee, Signature, TailCall};
 pub use inst::{Guard, Imm, InstData};
-pub use terminator::{BlockCall, BranchMark, Terminator};
+pub use terminator::{BlockCall, BranchMark, Hint, Terminator};
 
 /// Several functions that one file holds.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -32,7 +32,29 @@ impl From<Block> for BlockCall {
     }
 }
 
-/// What earlier stages found out about a conditional branch.
+/// What the author of a branch asks of its form.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Hint {
+    /// Straight-line code in its place, whatever the cost, where that is legal.
+    Flatten,
+    /// The branch stays, whatever else.
+    Keep,
+}
+
+impl Hint {
+    /// Every hint.
+    pub const ALL: [Self; 2] = [Self::Flatten, Self::Keep];
+
+    /// The word in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flatten => "flatten",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// What is known of a conditional branch beside where it leads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct BranchMark {
     /// Proven never to split a warp; prediction and measurement both charge
@@ -40,6 +62,8 @@ pub struct BranchMark {
     pub proven: bool,
     /// Made or settled by a rewrite; not to be decided again.
     pub decided: bool,
+    /// What its author asks for.
+    pub hint: Option<Hint>,
 }
 
 /// How a block ends.

@@ -58,6 +58,9 @@ impl Network {
 /// Which projects to choose, for the greatest sum of gains less the costs of
 /// all operations needed.
 pub fn choose(projects: &[Project], costs: &[i64]) -> Vec<bool> {
+    if projects.is_empty() {
+        return Vec::new();
+    }
     let (source, sink) = (0, 1);
     let op = |i: usize| 2 + i;
     let project = |i: usize| 2 + costs.len() + i;

@@ -10,9 +10,10 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use warpfold_analysis::regions::{RegionId, Regions};
-use warpfold_ir::Block;
 use warpfold_ir::entity::SecondaryMap;
+use warpfold_ir::{Block, Hint};
 use warpfold_machine::Cost;
 
 use super::ledger::{Entry, Ledger};
@@ -22,7 +23,7 @@ use super::plan::{self, Inputs, Plan};
 use super::policy::{Policy, Question};
 use super::solve::{Skips, solve};
 use super::study::{Study, study};
-use crate::report::{Component, Estimate, Force, Form};
+use crate::report::{Charge, Component, Estimate, Force, Form, Line};
 
 /// What is known of a region when it is decided.
 #[derive(Clone, Debug)]
@@ -96,6 +97,8 @@ pub fn decide(
 ) -> Assignment {
     let regions = cx.regions;
     let mut out = Assignment::default();
+    // What the policy wants skipped.
+    let mut spelled = Choice::default();
     for id in regions.ids().rev() {
         let mut options = Options {
             plan: outlines.get(id).map(|_| None),
@@ -107,7 +110,9 @@ pub fn decide(
         if choice.is_none() {
             price(cx, outlines, ledger, id, &mut options);
         }
+        let hint = cx.hints.of(id);
         let asked = match (choice, cx.force) {
+            _ if hint == Some(Hint::Keep) => Form::Branch,
             (Some(choice), _) => spelled_out(cx, outlines, ledger, choice, id, &mut options),
             (None, Some(Force::Branch)) => Form::Branch,
             (None, Some(Force::Skip)) => match options.skip {
@@ -115,15 +120,34 @@ pub fn decide(
                 None => Form::Straight,
             },
             (None, Some(_)) => Form::Straight,
-            (None, None) => policy.choose(&Question {
-                func: cx.func,
-                regions,
-                region: id,
-                machine: cx.machine,
-                uniformity: cx.uniformity,
-                counts: ledger.counts,
-                options: &options,
-            }),
+            (None, None) => {
+                let question = Question {
+                    func: cx.func,
+                    regions,
+                    region: id,
+                    machine: cx.machine,
+                    uniformity: cx.uniformity,
+                    counts: ledger.counts,
+                    loops: cx.loops,
+                    options: &options,
+                    decided: &out,
+                };
+                let flatten = hint == Some(Hint::Flatten) && options.plan.is_ok();
+                let form = match flatten {
+                    true => Form::Straight,
+                    false => policy.choose(&question),
+                };
+                match skips_of(outlines, policy, &question, form) {
+                    None => form,
+                    Some(skips) => {
+                        spelled.straight.insert(regions[id].head, skips);
+                        match form {
+                            Form::Branch | Form::Exit => form,
+                            _ => spelled_out(cx, outlines, ledger, &spelled, id, &mut options),
+                        }
+                    }
+                }
+            }
         };
         // The branch is always legal and comes first.
         let legal = options.estimates.iter().find(|e| e.form == asked);
@@ -148,6 +172,30 @@ pub fn decide(
     out
 }
 
+/// Which bodies a policy that has answered with `form` wants jumped over; `None`
+/// where it is for cost to say, and where nothing may be.
+fn skips_of(
+    outlines: &Outlines,
+    policy: &dyn Policy,
+    question: &Question<'_>,
+    form: Form,
+) -> Option<Vec<bool>> {
+    let outline = outlines.get(question.region).ok()?;
+    if outline.bodies.is_empty() {
+        return None;
+    }
+    let answers = outline.bodies.iter().map(|body| {
+        let wanted = policy.skips(question, body.first.0)?;
+        Some(match form {
+            Form::Straight => false,
+            Form::Skip => wanted,
+            // It counts only inside straight code, which has no branch.
+            Form::Branch | Form::Exit => true,
+        })
+    });
+    answers.collect()
+}
+
 /// Makes the plans of a region's forms where they are legal, and prices them;
 /// nothing is chosen yet.
 fn price(
@@ -165,9 +213,12 @@ fn price(
         let skipped = |region, body| skips.has(region, body);
         plan::build(cx, outlines, &study, &skipped)
     };
+    // What was solved for, for each of the plans.
+    let mut solved = [None, None];
     let (straight, skip) = match cx.force {
         None => {
             let best = solve(outlines, &study, ledger);
+            solved = [best.skip.as_ref().map(|b| b.0), Some(best.straight.0)];
             (best.straight.1, best.skip.map(|(_, skips)| skips))
         }
         Some(Force::Skip) => {
@@ -187,6 +238,24 @@ fn price(
     }
     let e = estimate(Form::Straight, |sink| ledger.plan(&straight, sink));
     options.estimates.push(e);
+    if cfg!(debug_assertions) {
+        let made = [options.skip.as_ref(), Some(&straight)];
+        for (plan, solved) in made.into_iter().zip(solved) {
+            let priced = plan.map(|plan| {
+                let mut sum = Cost::ZERO;
+                let all = Plan {
+                    keeps_jump: false,
+                    ..plan.clone()
+                };
+                ledger.plan(&all, &mut |entry| sum += entry.cost);
+                sum
+            });
+            debug_assert!(
+                solved.is_none() || solved == priced,
+                "{solved:?} {priced:?}"
+            );
+        }
+    }
     options.plan = Ok(Some(straight));
 }
 
@@ -237,6 +306,7 @@ fn spelled_out(
     options
         .estimates
         .push(estimate(form, |sink| ledger.plan(&plan, sink)));
+    options.estimates.sort_by_key(|e| e.form);
     match form {
         Form::Skip => options.skip = Some(plan),
         _ => options.plan = Ok(Some(plan)),
@@ -253,7 +323,7 @@ pub fn choices(cx: &Inputs<'_>, outlines: &Outlines, limit: usize) -> Option<Vec
     for id in regions.ids().rev() {
         let inner = regions[id].children.iter().map(|&c| &branches[c]);
         let mut all = product(inner, limit)?;
-        if outlines.get(id).is_ok() {
+        if outlines.get(id).is_ok() && cx.hints.of(id) != Some(Hint::Keep) {
             let study = study(cx, outlines, id);
             all.extend(straight_choices(regions, &study, id, limit)?);
         }
@@ -337,17 +407,28 @@ fn branch_estimate(
             }
         }
     });
-    let nested: Cost = region
-        .children
-        .iter()
-        .filter_map(|&c| decided.option(c))
-        .map(|o| o.best)
-        .sum();
-    if !region.children.is_empty() {
+    let nested = region.children.iter().filter_map(|&c| {
+        let options = decided.option(c)?;
+        Some(Line {
+            charge: Charge::Region {
+                head: ledger.func.block(regions[c].head).origin,
+                block: regions[c].head,
+                form: options.choice,
+            },
+            count: 1,
+            times: 1,
+            unit: options.best,
+            cost: options.best,
+        })
+    });
+    let lines: Vec<Line> = nested.collect();
+    if !lines.is_empty() {
+        let nested: Cost = lines.iter().map(|line| line.cost).sum();
         e.components.push(Component {
             name: "nested",
             issues: 0,
             cost: nested,
+            lines,
         });
         e.total += nested;
     }
@@ -358,19 +439,37 @@ fn branch_estimate(
 fn estimate(form: Form, fill: impl FnOnce(&mut dyn FnMut(Entry))) -> Estimate {
     let mut components: Vec<Component> = Vec::new();
     let mut total = Cost::ZERO;
+    // Where each line of the arithmetic stands.
+    let mut places = HashMap::new();
     fill(&mut |entry: Entry| {
         total += entry.cost;
-        match components.iter_mut().find(|c| c.name == entry.name) {
-            Some(c) => {
-                c.issues += entry.issues;
-                c.cost += entry.cost;
-            }
-            None => components.push(Component {
+        let at = components.iter().position(|c| c.name == entry.name);
+        let at = at.unwrap_or_else(|| {
+            components.push(Component {
                 name: entry.name,
-                issues: entry.issues,
-                cost: entry.cost,
-            }),
+                issues: 0,
+                cost: Cost::ZERO,
+                lines: Vec::new(),
+            });
+            components.len() - 1
+        });
+        let component = &mut components[at];
+        component.issues += entry.issues;
+        component.cost += entry.cost;
+        let fresh = component.lines.len();
+        let key = (at, entry.charge, entry.issues, entry.unit);
+        let line = *places.entry(key).or_insert(fresh);
+        if line == fresh {
+            component.lines.push(Line {
+                charge: entry.charge,
+                count: 0,
+                times: entry.issues,
+                unit: entry.unit,
+                cost: Cost::ZERO,
+            });
         }
+        component.lines[line].count += 1;
+        component.lines[line].cost += entry.cost;
     });
     Estimate {
         form,

@@ -52,6 +52,11 @@ pub enum Blocker {
         /// The head of the region that is too deep.
         block: Block,
     },
+    /// A branch inside that its author keeps.
+    Keep {
+        /// The block that it ends.
+        block: Block,
+    },
     /// An instruction that is not safe to speculate, where all must be bare.
     Unsafe {
         /// The instruction.
@@ -67,7 +72,7 @@ pub enum Blocker {
 }
 
 /// Each rule's name and meaning, in the order of [`Blocker`].
-pub const RULES: [(&str, &str); 8] = [
+pub const RULES: [(&str, &str); 9] = [
     ("sync", "A barrier, warp synchronisation or fence inside."),
     ("call", "A call inside."),
     (
@@ -83,6 +88,7 @@ pub const RULES: [(&str, &str); 8] = [
         "More than 64 edges leave the branches and switches that decide together.",
     ),
     ("depth", "More than 8 regions deep."),
+    ("keep", "A branch inside whose author keeps it by a hint."),
     (
         "unsafe",
         "An instruction that is not safe to speculate, under `--force select`.",
@@ -100,8 +106,9 @@ impl Blocker {
             Self::Convergent { .. } => 3,
             Self::Edges { .. } => 4,
             Self::Depth { .. } => 5,
-            Self::Unsafe { .. } => 6,
-            Self::Decided { .. } => 7,
+            Self::Keep { .. } => 6,
+            Self::Unsafe { .. } => 7,
+            Self::Decided { .. } => 8,
         };
         RULES[rule].0
     }
@@ -127,6 +134,7 @@ impl Blocker {
             Self::Depth { block } => {
                 format!("{block} heads a region more than {MAX_DEPTH} deep")
             }
+            Self::Keep { block } => format!("the branch of {block} is kept by a hint"),
             Self::Unsafe { inst, why } => {
                 format!("`{}` {why}", print::inst_text(func, inst))
             }

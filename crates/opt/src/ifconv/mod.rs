@@ -1,16 +1,19 @@
 //! If-conversion: for each conditional region, a branch or straight-line code.
 //!
 //! One room each: [`legality`] (what may not be converted), [`outline`] (what a
-//! region's straight code consists of), [`study`] (guards and parameters), [`plan`]
+//! region's straight code consists of), [`hints`] (what authors ask for), [`study`] (guards and parameters), [`plan`]
 //! (what will be emitted), [`counts`] (how often things run), [`ledger`]
 //! (what that costs, and which branch pays), [`solve`] and [`decide`]
 //! (the cheapest legal assignment), [`policy`] (whoever else may decide), [`rewrite`] (emits the plans). What the regions are,
 //! `warpfold_analysis::regions` says. [`convert`] walks through them.
 
+mod break_even;
 pub mod closure;
 pub mod counts;
 pub mod decide;
 pub mod guards;
+pub mod hints;
+pub mod idiom;
 pub mod ledger;
 pub mod legality;
 pub mod logic;
@@ -27,10 +30,11 @@ use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, CostClass, Function, Inst, Origin, print};
+use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, print};
 use warpfold_machine::{Cost, Machine};
 
 use self::decide::{Assignment, Choice};
+use self::hints::Hints;
 use self::ledger::{Entry, Ledger, Ownership, Payer};
 use self::outline::Outlines;
 use self::plan::{Plan, Uses};
@@ -41,7 +45,7 @@ use crate::log::Log;
 use crate::pass;
 use crate::report::{Force, Removed, Report};
 
-pub use self::counts::{Frequencies, Prior};
+pub use self::counts::{Assumed, Frequencies};
 
 /// A branch of the function that was lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +54,8 @@ pub struct SourceBranch {
     pub origin: Origin,
     /// `brif` or `br_table`.
     pub opcode: &'static str,
+    /// What its author asks for.
+    pub hint: Option<Hint>,
 }
 
 /// What a conversion is decided by.
@@ -73,8 +79,8 @@ pub struct Context<'a> {
     pub force: Option<Force>,
     /// An assignment spelled out, instead of all that decides.
     pub choice: Option<&'a Choice>,
-    /// What is assumed of conditions without a profile.
-    pub prior: Prior,
+    /// What counts rest on without a profile.
+    pub assumed: Assumed<'a>,
     /// Whether to clean up after rewriting. Without it, what is emitted is
     /// exactly what was priced.
     pub cleanup: bool,
@@ -116,6 +122,8 @@ impl Owners {
 struct Known {
     cfg: Cfg,
     regions: Regions,
+    loops: Loops,
+    hints: Hints,
     counts: Frequencies,
     uses: Uses,
     outlines: Outlines,
@@ -130,14 +138,18 @@ impl Known {
         let counts = match cx.profile {
             Some(profile) => Frequencies::measured(profile),
             None => {
-                Frequencies::expected(canonical, &cfg, &joins, &regions, cx.uniformity, cx.prior)
+                let (uniformity, assumed) = (cx.uniformity, &cx.assumed);
+                Frequencies::expected(canonical, &cfg, &joins, &regions, uniformity, assumed)
             }
         };
+        let hints = Hints::new(canonical, &regions);
         Self {
             uses: plan::uses(canonical, &regions),
-            outlines: Outlines::new(canonical, &regions, cx.force),
+            outlines: Outlines::new(canonical, &regions, cx.force, &hints),
             cfg,
             regions,
+            loops,
+            hints,
             counts,
         }
     }
@@ -149,6 +161,8 @@ impl Known {
             regions: &self.regions,
             machine: cx.machine,
             uniformity: cx.uniformity,
+            hints: &self.hints,
+            loops: &self.loops,
             uses: &self.uses,
             force: cx.force,
         }

@@ -23,6 +23,7 @@ use warpfold_analysis::segments;
 use warpfold_ir::{Block, Function, Inst, Opcode, Terminator, Value};
 
 use super::guards::{GuardId, Guards};
+use super::hints::Hints;
 use super::legality::{Blocker, MAX_DEPTH, MAX_EDGES};
 use super::logic::{Logic, TestShape, Truth};
 use crate::edit::has_calls;
@@ -185,7 +186,7 @@ pub struct Outlines {
 
 impl Outlines {
     /// Outlines all regions of a function.
-    pub fn new(func: &Function, regions: &Regions, force: Option<Force>) -> Self {
+    pub fn new(func: &Function, regions: &Regions, force: Option<Force>, hints: &Hints) -> Self {
         let mut this = Self::default();
         let calls = has_calls(func);
         for region in regions.ids().rev() {
@@ -193,6 +194,7 @@ impl Outlines {
                 func,
                 regions,
                 force,
+                hints,
                 calls,
                 all: &mut this,
             };
@@ -229,6 +231,7 @@ struct Draft<'a> {
     func: &'a Function,
     regions: &'a Regions,
     force: Option<Force>,
+    hints: &'a Hints,
     calls: bool,
     all: &'a mut Outlines,
 }
@@ -237,6 +240,7 @@ impl Draft<'_> {
     fn outline(self, id: RegionId) -> Result<Outline, Blocker> {
         let region = &self.regions[id];
         let (head, join) = (region.head, region.join);
+        self.hints.allow(id)?;
         if self.func.term(head).mark().is_some_and(|m| m.decided) {
             return Err(Blocker::Decided { block: head });
         }

@@ -21,13 +21,14 @@ mod build;
 mod carry;
 
 use smallvec::SmallVec;
-use warpfold_analysis::Cfg;
 use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
+use warpfold_analysis::{Cfg, Loops};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Inst, IntCC, Opcode, Type, Value};
 use warpfold_machine::Machine;
 
+use super::hints::Hints;
 use crate::report::{Force, StraightShape};
 
 pub use build::build;
@@ -80,6 +81,9 @@ pub enum What<V = Val> {
     Compare(IntCC, V, V),
     /// A predicate operation: `and`, `andn` or `or`.
     Pred(Opcode, V, V),
+    /// An operation that does the same as a select; it has the type of what the
+    /// select would choose from.
+    Idiom(Opcode, Type, SmallVec<[V; 2]>),
     /// A select: condition, value where it holds, value elsewhere.
     Select(V, V, V),
     /// The end of a block that returns or traps: a guarded exit or trap.
@@ -190,7 +194,7 @@ impl Plan {
                     s.guarded += u32::from(guard.is_some());
                 }
                 What::Compare(..) | What::Pred(..) => s.predicates += 1,
-                What::Select(..) => s.selects += 1,
+                What::Select(..) | What::Idiom(..) => s.selects += 1,
                 What::Leave(..) => s.exits += 1,
                 What::Open { .. } => s.skips += 1,
                 What::Inst { .. }
@@ -241,6 +245,10 @@ pub struct Inputs<'a> {
     pub machine: &'a Machine,
     /// What is uniform.
     pub uniformity: &'a Uniformity,
+    /// What authors ask for.
+    pub hints: &'a Hints,
+    /// Its loops.
+    pub loops: &'a Loops,
     /// Where values are used.
     pub uses: &'a Uses,
     /// The knob, if one is set.

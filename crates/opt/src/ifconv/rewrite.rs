@@ -207,6 +207,10 @@ impl Emitter<'_> {
                 let ty = self.func.ty(args[1]);
                 new(Opcode::Select, ty, &args, Imm::None)
             }
+            What::Idiom(op, ty, args) => {
+                let args: Vec<Value> = args.iter().map(|&v| self.value(v)).collect();
+                new(*op, *ty, &args, Imm::None)
+            }
             What::Leave(block, lanes) => {
                 let (op, imm) = match *self.func.term(*block) {
                     Terminator::Trap(code) => (Opcode::TrapIf, Imm::Trap(code)),
@@ -259,6 +263,7 @@ impl Emitter<'_> {
             mark: BranchMark {
                 proven: true,
                 decided: true,
+                hint: None,
             },
         };
         self.func.set_term(self.into, term, Origin::NONE);

@@ -26,9 +26,10 @@
 
 use hashbrown::{HashMap, HashSet};
 use warpfold_analysis::regions::RegionId;
-use warpfold_ir::{Block, CostClass, Inst, InstData, Shape, Terminator, Type, Value};
+use warpfold_ir::{Block, CostClass, Hint, Inst, InstData, Shape, Terminator, Type, Value};
 use warpfold_machine::{Cost, Machine};
 
+use super::idiom::{Idiom, find};
 use super::ledger::issue_cost;
 use super::logic::{Literal, OpId, OpKind, Truth};
 use super::outline::{Arrival, Brought, Outline, Outlines, Piece, Source};
@@ -63,6 +64,8 @@ pub enum Shield {
 pub enum How {
     /// By a select.
     Select,
+    /// By an instruction that does the same.
+    Idiom(Idiom),
     /// Its definition has the other value as its `else`.
     Otherwise(Inst),
 }
@@ -682,6 +685,9 @@ impl Walk<'_> {
                             (last, clock) = (step.value, d.clock);
                         }
                         _ => {
+                            if let Some(idiom) = self.idiom(outline, step, last) {
+                                step.how = How::Idiom(idiom);
+                            }
                             last = Sym::Step(id, m as u32, n as u32);
                             clock = match step.place {
                                 Place::After(o) => self.ends[&(id, o)],
@@ -718,6 +724,36 @@ impl Walk<'_> {
             && clock < def.clock
             && taken.is_none_or(|&t| self.equal(t, last));
         fits.then_some((inst, def))
+    }
+
+    /// What does the same as a step's select, if it is not dearer.
+    fn idiom(&self, outline: &Outline, step: &Step, last: Sym) -> Option<Idiom> {
+        let names = &self.out.names;
+        let (Sym::Value(value), Sym::Value(last)) = (step.value, resolve(names, last)) else {
+            return None;
+        };
+        let (then, otherwise) = match step.chosen.negated {
+            false => (value, last),
+            true => (last, value),
+        };
+        let func = self.cx.func;
+        let cond = match outline.logic.op(step.chosen.op).kind {
+            OpKind::Condition { test } => {
+                let cond = func.term(outline.tests[test as usize]).condition();
+                cond.map(Sym::Value).map(|c| resolve(names, c))
+            }
+            _ => None,
+        };
+        let cond = match cond {
+            Some(Sym::Value(cond)) => Some(cond),
+            _ => None,
+        };
+        let resolved = |v: Value| resolve(names, Sym::Value(v));
+        let same = |a: Value, b: Value| self.equal(resolved(a), resolved(b));
+        let idiom = find(func, cond, then, otherwise, &same)?;
+        let machine = self.cx.machine;
+        let cost = machine.issue_cost(idiom.op().cost_class(func.ty(value)));
+        (cost <= machine.issue_cost(CostClass::Select)).then_some(idiom)
     }
 
     /// Whether a bare definition may be guarded for a select's sake.
@@ -760,8 +796,16 @@ impl Walk<'_> {
                         }
                         continue;
                     }
-                    let chosen = Truth::Literal(step.chosen);
-                    outline.logic.close(chosen, &mut study.computed);
+                    if matches!(step.how, How::Select | How::Idiom(Idiom::Condition(_))) {
+                        let chosen = Truth::Literal(step.chosen);
+                        outline.logic.close(chosen, &mut study.computed);
+                    }
+                    let select = match (step.how, step.value) {
+                        (How::Idiom(idiom), Sym::Value(v)) => {
+                            machine.issue_cost(idiom.op().cost_class(self.cx.func.ty(v)))
+                        }
+                        _ => select,
+                    };
                     items += 1;
                     match step.place {
                         Place::After(o) => {
@@ -777,10 +821,11 @@ impl Walk<'_> {
                     }
                 }
             }
+            let flat = self.cx.hints.of(id) == Some(Hint::Flatten);
             for (k, body) in study.bodies.iter_mut().enumerate() {
                 let inside = |r: &RegionId| self.out.regions[r].items;
                 body.items += body.nested.iter().map(inside).sum::<u32>();
-                body.skippable &= body.items > 0 && !self.kept.contains(&(id, k));
+                body.skippable &= body.items > 0 && !self.kept.contains(&(id, k)) && !flat;
                 items += body.items;
             }
             study.items = items;

@@ -48,6 +48,7 @@ pub fn lower(func: &ClifFunction) -> Subject {
     let branches = lowered.branches.iter().map(|b| opt::SourceBranch {
         origin: b.origin,
         opcode: b.opcode,
+        hint: None,
     });
     Subject {
         func,
@@ -94,7 +95,7 @@ pub fn convert(subject: &Subject, uniformity: &Uniformity) -> opt::Conversion {
         policy: &opt::ifconv::policy::Cheapest,
         force: None,
         choice: None,
-        prior: opt::Prior::default(),
+        assumed: opt::Assumed::default(),
         cleanup: false,
     };
     opt::convert(&subject.func, &context)

@@ -175,44 +175,64 @@ pub fn why(func: &Function, uniformity: &Uniformity, of: Question, paint: Paint)
 /// What JSON says of a function.
 #[derive(Serialize)]
 struct UniformityDoc<'a> {
+    /// The version of the format.
     version: u32,
+    /// `uniformity`.
     command: &'static str,
+    /// The input, as the caller named it.
     file: &'a str,
+    /// The kernel.
     function: &'a str,
-    blocks: Vec<BlockDoc>,
+    /// Its blocks, in layout order.
+    blocks: Vec<UniformBlockDoc>,
 }
 
 /// What JSON says of one question.
 #[derive(Serialize)]
 struct WhyDoc<'a> {
+    /// The version of the format.
     version: u32,
+    /// `uniformity`.
     command: &'static str,
+    /// The input, as the caller named it.
     file: &'a str,
+    /// The kernel.
     function: &'a str,
+    /// What was asked about: a value or a block.
     subject: String,
+    /// What is claimed of it, in a few words.
     claim: String,
+    /// Why lanes differ or part, a step each, the cause last.
     chain: Vec<StepDoc>,
 }
 
 #[derive(Serialize)]
-struct BlockDoc {
+struct UniformBlockDoc {
+    /// Its name.
     block: String,
     /// The scope at which lanes agree on whether they are here.
     scope: &'static str,
     /// The same among lanes that have not left.
     live_scope: &'static str,
+    /// Why they do not, the first step.
     cause: Option<StepDoc>,
+    /// Its parameters and results, in order.
     values: Vec<ValueDoc>,
     /// Operands of which less is known here than where they were made.
     here: Vec<ValueDoc>,
-    branch: Option<BranchDoc>,
+    /// The branch that ends it, if one does.
+    branch: Option<UniformBranchDoc>,
 }
 
 #[derive(Serialize)]
 struct ValueDoc {
+    /// Its name.
     value: String,
+    /// The scope at which it is uniform.
     scope: &'static str,
+    /// What is known of it, as text.
     shape: String,
+    /// The same by its parts.
     #[serde(flatten)]
     claims: ClaimsDoc,
     /// Why lanes differ, where they do.
@@ -224,33 +244,50 @@ struct ValueDoc {
 /// A shape by its parts; sets of bits are in hexadecimal.
 #[derive(Serialize)]
 struct ClaimsDoc {
+    /// What it goes on by from lane to lane.
     stride: Option<i64>,
+    /// The scope at which its base is uniform.
     base_scope: &'static str,
+    /// Bits of the base that are known to be 0.
     base_zero_bits: String,
+    /// Bits of the base that are known to be 1.
     base_one_bits: String,
+    /// Bits that are 0 in all lanes.
     zero_bits: String,
+    /// Bits that are 1 in all lanes.
     one_bits: String,
+    /// Bits that are the same in all lanes of a warp.
     uniform_bits: String,
 }
 
 #[derive(Serialize)]
-struct BranchDoc {
+struct UniformBranchDoc {
+    /// Its line, where there is text.
     line: Option<u32>,
+    /// The scope at which its condition is uniform.
     scope: &'static str,
+    /// Whether it may split a warp.
     splits: bool,
+    /// Why it may.
     reason: Option<String>,
+    /// The first step of it.
     cause: Option<StepDoc>,
+    /// The lanes that take its first edge, where they are known beforehand.
     known_mask: Option<u32>,
+    /// Whether at most one warp of a row can split.
     tail_guard: bool,
 }
 
 /// One step from effect to cause.
 #[derive(Serialize)]
 struct StepDoc {
+    /// What the step is about: a value or a block.
     subject: String,
+    /// `parameter`, `source`, `memory`, `operand`, `join`, `temporal`, `separated`, `left`, `called`, `budget` or `unknown`.
     kind: &'static str,
     /// What it goes on with.
     next: Option<String>,
+    /// The step in words.
     text: String,
 }
 
@@ -310,11 +347,11 @@ pub fn json_why(file: &str, func: &Function, uniformity: &Uniformity, of: Questi
     })
 }
 
-fn block(func: &Function, uniformity: &Uniformity, b: Block) -> BlockDoc {
+fn block(func: &Function, uniformity: &Uniformity, b: Block) -> UniformBlockDoc {
     let block = func.block(b);
     let branch = func.term(b).is_conditional().then(|| {
         let splits = !uniformity.is_uniform_branch(b);
-        BranchDoc {
+        UniformBranchDoc {
             line: (block.origin.line != 0).then_some(block.origin.line),
             scope: uniformity.branch_scope(b).name(),
             splits,
@@ -333,7 +370,7 @@ fn block(func: &Function, uniformity: &Uniformity, b: Block) -> BlockDoc {
         .collect();
     weaker.sort_unstable();
     weaker.dedup();
-    BlockDoc {
+    UniformBlockDoc {
         block: b.to_string(),
         scope: uniformity.exec_scope(b).name(),
         live_scope: uniformity.live_scope(b).name(),

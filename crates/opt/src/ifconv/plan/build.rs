@@ -15,6 +15,7 @@ use warpfold_ir::{
 use super::carry;
 use super::{Gate, Inputs, Item, Plan, PlanGuard, Signed, What};
 use crate::ifconv::guards::GuardId;
+use crate::ifconv::idiom::Idiom;
 use crate::ifconv::logic::{Literal, OpId, OpKind, Truth};
 use crate::ifconv::outline::{Outline, Outlines, Piece};
 use crate::ifconv::study::{How, Merge, Place, RegionStudy, Shield, Study, Sym};
@@ -348,21 +349,33 @@ impl Builder<'_> {
         let id = outline.region;
         let merge = &study.merges[m as usize];
         let step = &merge.steps[n as usize];
-        if step.how != How::Select {
+        if matches!(step.how, How::Otherwise(_)) {
             return;
         }
         let before = self.get(last(id, m, merge, n as usize));
         let value = self.get(step.value);
-        let chosen = self.literal(id, step.chosen);
-        let (a, b) = match chosen.negated {
-            false => (value, before),
-            true => (before, value),
+        let select = |builder: &Self| {
+            let chosen = builder.literal(id, step.chosen);
+            let (a, b) = match chosen.negated {
+                false => (value, before),
+                true => (before, value),
+            };
+            What::Select(chosen.val, a, b)
         };
         let ty = match self.study.resolve(step.value) {
             Sym::Value(v) => self.cx.func.ty(v),
             _ => self.types.of(self.cx.func, value),
         };
-        let made = self.push(What::Select(chosen.val, a, b), outline.head, Some(ty));
+        let what = match step.how {
+            How::Idiom(Idiom::Both(op)) => What::Idiom(op, ty, [value, before].into()),
+            How::Idiom(Idiom::One(op, v)) => What::Idiom(op, ty, [self.value(v)][..].into()),
+            How::Idiom(Idiom::Condition(op)) => {
+                let chosen = self.literal(id, step.chosen);
+                What::Idiom(op, ty, [chosen.val][..].into())
+            }
+            How::Select | How::Otherwise(_) => select(self),
+        };
+        let made = self.push(what, outline.head, Some(ty));
         if let V::Item(at) = made {
             self.fallback.insert(at, before);
         }
@@ -478,7 +491,7 @@ impl Builder<'_> {
 fn last(id: RegionId, m: u32, merge: &Merge, n: usize) -> Sym {
     match n.checked_sub(1).map(|i| (i, &merge.steps[i])) {
         None => merge.first,
-        Some((_, step)) if step.how != How::Select => step.value,
+        Some((_, step)) if matches!(step.how, How::Otherwise(_)) => step.value,
         Some((i, _)) => Sym::Step(id, m, i as u32),
     }
 }

@@ -25,6 +25,7 @@ impl<T: Copy> What<T> {
             }
             Self::Compare(_, a, b) | Self::Pred(_, a, b) => [*a, *b].into_iter().for_each(see),
             Self::Select(c, a, b) => [*c, *a, *b].into_iter().for_each(see),
+            Self::Idiom(_, _, args) => args.iter().copied().for_each(see),
             Self::Leave(_, p) | Self::Open { body: p, .. } => see(p.val),
             Self::Carry { inside, outside } => [*inside, *outside].into_iter().for_each(see),
             Self::Const(..) | Self::Poison(_) | Self::Close => {}
@@ -51,6 +52,9 @@ impl<T: Copy> What<T> {
             Self::Compare(cc, a, b) => What::Compare(*cc, f(*a), f(*b)),
             Self::Pred(op, a, b) => What::Pred(*op, f(*a), f(*b)),
             Self::Select(c, a, b) => What::Select(f(*c), f(*a), f(*b)),
+            Self::Idiom(op, ty, args) => {
+                What::Idiom(*op, *ty, args.iter().map(|&v| f(v)).collect())
+            }
             Self::Leave(b, p) => What::Leave(*b, signed(p)),
             Self::Open { body, vote } => What::Open {
                 body: signed(body),
@@ -69,7 +73,9 @@ impl<T: Copy> What<T> {
 fn result(func: &Function, at: usize, what: &What<V>) -> Option<V> {
     match what {
         What::Inst { inst, .. } => func.result(*inst).map(V::Old),
-        What::Compare(..) | What::Pred(..) | What::Select(..) => Some(V::Item(at)),
+        What::Compare(..) | What::Pred(..) | What::Select(..) | What::Idiom(..) => {
+            Some(V::Item(at))
+        }
         _ => None,
     }
 }

@@ -7,7 +7,7 @@
 //! `warpN=ISSUES/LANES`; `timeline`, each pass with its mask; `depths`, stack
 //! entries at each pass; `deepest`, the stack when it was deepest;
 //! `lanes.blockN`, lanes of successive passes; `passes.blockN`, passes by
-//! number of lanes; `out` (or `out0`, `out1`, …), what each thread returned;
+//! number of lanes; with `timing`, `cycles` and what they went by; `out` (or `out0`, `out1`, …), what each thread returned;
 //! `mem.NAME`, a buffer afterwards. A run that ends badly has `error` and its
 //! details instead, and must be expected; so must lanes that trap.
 
@@ -15,17 +15,19 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use warpfold::analysis::LaunchShape;
+use warpfold::exec::timing::{LoadLevel, Timing, TimingModel, WarpState};
 use warpfold::exec::{Counters, ExecError, ExecOptions, Outcome};
 use warpfold::ir::print::Literal;
 use warpfold::ir::{Block, CostClass, CounterClass, Function, Type};
 use warpfold::launch::ArgKind;
+use warpfold::machine::Machine;
 
 use super::{Kernel, mask};
 use crate::checks::claimed::run_under_claims;
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test exec`: runs the launch that the file's header states. Options:
-/// `joins=default|cfg`, `steps=N`, `depth=N`.
+/// `joins=default|cfg`, `steps=N`, `depth=N`, `timing=MACHINE`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exec;
 
@@ -35,7 +37,7 @@ impl FileTest for Exec {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "steps", "depth"]
+        &["joins", "steps", "depth", "timing"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -45,6 +47,7 @@ impl FileTest for Exec {
         };
         how.joins = super::joins(options)?;
         super::limits(options, &mut how)?;
+        how.timing = timing(options)?;
         let kernel = super::kernel(file)?;
         let launch = kernel
             .spec
@@ -60,6 +63,26 @@ impl FileTest for Exec {
             Ok(outcome) => Ok(facts(&kernel, &outcome)),
             Err(e) => ending(e),
         }
+    }
+}
+
+/// The model of time of the machine that the options name.
+fn timing(options: &Options) -> Result<Option<TimingModel>, String> {
+    let Some(name) = options.get("timing") else {
+        return Ok(None);
+    };
+    let machine = Machine::builtin(name).map_err(|e| e.to_string())?;
+    let model = TimingModel::new(&machine, LoadLevel::L1);
+    model.map(Some).map_err(|e| e.to_string())
+}
+
+fn times(out: &mut Output, t: &Timing) {
+    out.fact("cycles", t.cycles);
+    out.fact("issue_active", t.issue_active);
+    out.fact("no_eligible", t.no_eligible);
+    out.fact("no_warp", t.no_warp);
+    for state in WarpState::ALL {
+        out.fact(format!("time.{}", state.name()), t.state(state));
     }
 }
 
@@ -135,6 +158,9 @@ fn facts(kernel: &Kernel, outcome: &Outcome) -> Output {
         );
     }
     passes(&mut out, kernel, outcome);
+    if let Some(t) = &outcome.timing {
+        times(&mut out, t);
+    }
     for (i, &ty) in func.results.iter().enumerate() {
         let key = match func.results.len() {
             1 => "out".to_owned(),
