@@ -39,10 +39,6 @@ const GIVE_UP_AFTER: u16 = 40;
 /// Edges that region walks may take, per edge of the function.
 const WALKS_PER_EDGE: u64 = 64;
 
-/// By parameter of a block: the scope at which it is mixed, and the branch that
-/// mixes it.
-type Mixed = SmallVec<[Option<(Scope, Block)>; 2]>;
-
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Param(Block, u32),
