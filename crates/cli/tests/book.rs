@@ -20,6 +20,27 @@ const COMMANDS: [&str; 3] = [
 /// Lines that are run by whoever runs this test.
 const TESTS: [&str; 2] = ["cargo test ", "BLESS=1 cargo test "];
 
+/// Lines that measure, for minutes and optimised: what they name is there, and
+/// it is compiled with everything else.
+const MEASUREMENTS: [&str; 2] = [
+    "cargo run --release -p warpfold-testkit --example ",
+    "cargo bench -p warpfold-testkit",
+];
+
+/// Whether every example and bench that a line names is there.
+fn names_what_is_there(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.windows(2).all(|pair| {
+        let folder = match pair[0] {
+            "--example" => "examples",
+            "--bench" => "benches",
+            _ => return true,
+        };
+        let file = format!("crates/testkit/{folder}/{}.rs", pair[1]);
+        root().join(file).is_file()
+    })
+}
+
 /// The pages, with their texts.
 fn pages() -> Vec<(PathBuf, String)> {
     let mut paths: Vec<PathBuf> = fs::read_dir(root().join("docs"))
@@ -103,6 +124,10 @@ fn commands_work() {
     for (path, text) in pages() {
         for line in lines(&text, Some("sh")) {
             if line.trim().is_empty() || TESTS.iter().any(|t| line.starts_with(t)) {
+                continue;
+            }
+            if MEASUREMENTS.iter().any(|m| line.starts_with(m)) {
+                assert!(names_what_is_there(line), "{}: {line}", path.display());
                 continue;
             }
             let command = COMMANDS.iter().find_map(|c| line.strip_prefix(c));

@@ -405,10 +405,9 @@ fn thousands_of_branches_stay_within_the_budget() {
     }
     f.ret(&[]);
     let f = f.finish();
-    let start = std::time::Instant::now();
     let u = analyse(&f);
-    // Far from what it takes, also where others use the machine.
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    let size = f.laid_out_insts().count() as u64 + f.layout.len() as u64;
+    assert!(u.steps() < 20 * size, "{} for {size}", u.steps());
     assert!(!u.is_coarse());
     for (i1, head, next) in tainted {
         assert_eq!(u.scope_at(i1, head), Grid);
