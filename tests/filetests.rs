@@ -41,7 +41,7 @@ fn all_files() {
     // Our files ask for nothing that is not supported.
     assert_eq!(report.skipped, []);
     assert!(report.tally.total.passed > 200, "{:?}", report.tally.total);
-    assert_eq!(report.tally.variants.len(), 12);
+    assert_eq!(report.tally.variants.len(), 14);
     for (variant, counts) in &report.tally.variants {
         assert!(counts.passed > 50 && counts.failed == 0, "{variant}");
     }
@@ -234,6 +234,114 @@ fn blessing_rewrites_text_in_place_and_nothing_else() {
     assert!(!blessing.run_folder(&folder).unwrap().passed());
     assert_eq!(fs::read_to_string(&path).unwrap(), wrong);
     fs::remove_dir_all(&folder).unwrap();
+}
+
+const NOTED: &str = "\
+test uniformity notes=beside block=?,1,1
+
+; A comment.
+function %f(i32) {
+block0(v0: i32): ; runs per grid, v0: uniform(grid)
+    v1 = tid_x   ; stride 1, base warp = 0x0 mod 0x20, zero bits 0xfff00000
+    ; Another.
+    v2 = icmp.i32 ult v1, v0 ; lane
+    br v2, block1, block2 ; divergent, tail guard
+
+block1: ; runs per lane
+    jump block2
+
+block2: ; runs per grid
+    ret
+}
+
+function %g() {
+block0: ; runs per grid
+    ret
+}
+";
+
+#[test]
+fn notes_beside_the_code_are_complete_and_exact() {
+    assert_eq!(failures(NOTED), [""; 0]);
+    for (old, new, want) in [
+        (" ; lane", "", "8: no annotation, but claimed is `lane`"),
+        (
+            "base warp",
+            "base block",
+            "6: annotated `stride 1, base block = 0x0 mod 0x20, zero bits 0xfff00000`, but claimed",
+        ),
+        // Less than is known fails as well.
+        (
+            "v0: uniform(grid)",
+            "v0: lane",
+            "5: annotated `runs per grid, v0: lane`, but claimed is `runs per grid, v0: uniform(grid)`",
+        ),
+        (
+            "ret\n",
+            "ret ; lane\n",
+            "15: annotated `lane`, but nothing is claimed here",
+        ),
+        (
+            "v2 = icmp.i32 ult v1, v0",
+            "v2 = icmp.i32  ult v1, v0",
+            "8: not as it is printed: `v2 = icmp.i32 ult v1, v0`",
+        ),
+        // The other function of the file counts, too.
+        (
+            "{\nblock0: ; runs per grid",
+            "{\nblock0:",
+            "19: no annotation",
+        ),
+        ("block=?,1,1", "block=?,?,?", "6: annotated"),
+        (
+            "block=?,1,1",
+            "block=0,1,1",
+            "1: refused:\n    `block` is three sizes",
+        ),
+        (
+            "block=?,1,1",
+            "block=1,1",
+            "1: refused:\n    `block` is three sizes",
+        ),
+        (
+            "beside",
+            "above",
+            "1: refused:\n    `notes` can only be beside",
+        ),
+    ] {
+        let text = NOTED.replacen(old, new, 1);
+        assert_ne!(text, NOTED);
+        let got = failures(&text);
+        assert!(got.iter().any(|f| f.starts_with(want)), "{want}\n{got:#?}");
+    }
+    let report = Runner::new(Registry::builtin()).report_text("x.wf".as_ref(), NOTED);
+    assert_eq!(report.tally.total.passed, 2, "a case for each function");
+}
+
+#[test]
+fn blessing_rewrites_the_notes_of_functions_that_fail() {
+    let stale = NOTED
+        .replace(" ; lane", "")
+        .replace("; runs per lane", "; x");
+    let bless = Runner::new(Registry::builtin()).bless(true);
+    let report = bless.report_text("x.wf".as_ref(), &stale);
+    assert_eq!((report.failures.len(), report.tally.total.failed), (0, 0));
+    let text = report.blessed.expect("rewritten");
+    assert!(text.contains("; A comment.\n"), "{text}");
+    assert!(
+        text.contains("    v2 = icmp.i32 ult v1, v0 ; lane\n"),
+        "{text}"
+    );
+    // One column.
+    assert!(
+        text.contains("block1:                      ; runs per lane\n"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("block0: ; runs per grid\n    ret\n}\n"),
+        "{text}"
+    );
+    assert_eq!(failures(&text), [""; 0]);
 }
 
 #[test]

@@ -11,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use warpfold::analysis::regions::RegionShape;
 use warpfold::machine::MACHINES;
-use warpfold::opt::report::Force;
+use warpfold::opt::report::{Force, Form};
 use warpfold_testkit::checks::generated::{Drawn, FORCES, Seen};
+use warpfold_testkit::checks::regret::Compared;
 use warpfold_testkit::generate::{Options, SHAPES, generate};
 
 const CASES: u32 = 2_000;
@@ -65,7 +67,9 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&n| n.into()).collect() };
     assert_eq!(
         names(&tally.outcomes),
-        set(&["branch", "exit", "folded", "select", "straight", "trap"])
+        set(&[
+            "branch", "exit", "folded", "select", "skip", "straight", "trap"
+        ])
     );
     assert_eq!(
         names(&tally.shapes),
@@ -81,19 +85,73 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     );
     assert_eq!(
         names(&tally.blockers),
-        set(&["depth", "early end", "shape", "switch", "sync", "unsafe"])
+        set(&[
+            "cross-lane",
+            "depth",
+            "early end",
+            "edges",
+            "sync",
+            "unsafe"
+        ])
     );
+    // Every shape in every form, but that nothing can be skipped where there is
+    // nothing between branch and join.
+    let mut pairs = BTreeSet::new();
+    for shape in RegionShape::ALL {
+        for form in [Form::Branch, Form::Straight, Form::Skip] {
+            if (shape, form) != (RegionShape::Degenerate, Form::Skip) {
+                pairs.insert(format!("{shape} {form}"));
+            }
+        }
+    }
+    assert_eq!(names(&tally.pairs), pairs, "{tally}");
     assert!(tally.kernels_converted > 700, "{tally}");
     assert!(tally.outcome("straight") > 1_000, "{tally}");
     assert!(tally.outcome("select") > 500, "{tally}");
     assert!(tally.exact > 1_700, "{tally}");
     assert!(tally.oracle > 350, "{tally}");
+    // Before and after of each program in both modes, and of many in no mode.
+    assert_eq!(tally.compared.modes, 2 * u64::from(CASES));
+    assert!(tally.compared.yielding > 50, "{tally}");
+    assert!(tally.compared.scalar > 900, "{tally}");
     // No machine and no knob goes without the interpreter.
     let knobs = FORCES.map(|force| force.map_or("by cost", Force::name));
     for name in MACHINES.iter().map(|shipped| shipped.name).chain(knobs) {
         let n = asked.get(name).copied().unwrap_or(0);
         assert!(n > 40, "{name}: {asked:?}");
     }
+}
+
+/// Of the first two hundred programs with at most 32 legal assignments each costs
+/// what is predicted for it on every machine, and none less than the chosen one.
+#[test]
+fn no_legal_assignment_is_cheaper() {
+    const PROGRAMS: u64 = 200;
+    let total = RefCell::new(Compared::default());
+    let result = runner(4_000).run(&vec(any::<u8>(), 0..160), |bytes| {
+        if total.borrow().kernels == PROGRAMS {
+            return Ok(());
+        }
+        let drawn = Drawn::new(&bytes);
+        match drawn.check_regret(32) {
+            Ok(compared) => {
+                total.borrow_mut().add(compared.unwrap_or_default());
+                Ok(())
+            }
+            Err(failure) => {
+                let text = &drawn.program.text;
+                Err(TestCaseError::fail(format!("{failure}\n{text}")))
+            }
+        }
+    });
+    if let Err(e) = result {
+        panic!("{e}");
+    }
+    let compared = total.into_inner();
+    println!("{compared:?}");
+    assert_eq!(compared.kernels, PROGRAMS);
+    assert!(compared.assignments > 1_500, "{compared:?}");
+    assert!(compared.skipping > 500, "{compared:?}");
 }
 
 /// Programs say truly what they contain, and the smallest one is small.
@@ -104,6 +162,7 @@ fn coverage_is_what_the_text_holds() {
         traps: true,
         cross_lane: true,
         shared: true,
+        waits: true,
         ..Options::default()
     };
     let program = generate(&bytes, &options);

@@ -1,9 +1,11 @@
 //! Kernels that are too long to write out, and a warp to run them.
 
-use warpfold::exec::{self, Arg, ExecOptions, Launch, Outcome};
+use warpfold::analysis::LaunchShape;
+use warpfold::exec::{Arg, ExecOptions, Launch, Mode, Outcome};
 use warpfold::ir::{
     self, BlockCall, Function, FunctionBuilder, Guard, IntCC, Opcode, Terminator, Type, Value,
 };
+use warpfold_testkit::checks::claimed::run_under_claims;
 
 /// `count` dependent operations on `x`.
 fn filler(b: &mut FunctionBuilder, op: Opcode, count: usize, x: Value, by: Value) -> Value {
@@ -47,6 +49,17 @@ pub fn guarded(t: usize, f: usize) -> Function {
             y = b.ins(op, Type::I32, &[y, x]);
         }
     }
+    b.ret(&[y]);
+    verified(b)
+}
+
+/// `n` instructions, each of which waits for the one before; the last is the
+/// return.
+pub fn chain(n: usize) -> Function {
+    let mut b = FunctionBuilder::new("chain");
+    let x = b.param(Type::I32, true);
+    b.returns(&[Type::I32]);
+    let y = filler(&mut b, Opcode::Iadd, n - 1, x, x);
     b.ret(&[y]);
     verified(b)
 }
@@ -99,13 +112,36 @@ fn verified(b: FunctionBuilder) -> Function {
     func
 }
 
+/// Runs a kernel under every check.
+pub fn checked(func: &Function, launch: &Launch, options: &ExecOptions) -> Outcome {
+    let shape = LaunchShape::new(launch.grid, launch.block);
+    run_under_claims(&[func], 0, launch, shape, options, true).unwrap()
+}
+
 /// Runs one warp; the first parameter is `first` of the lane, the others are
 /// the lane itself.
 pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Outcome {
     let mut args = vec![Arg::Varying((0..32).collect()); func.params.len()];
     args[0] = Arg::Varying((0..32).map(first).collect());
     let launch = Launch::linear(1, 32).with_args(args);
-    let outcome = exec::run(func, &launch, &ExecOptions::default()).unwrap();
-    assert!(outcome.counters.lanes_add_up());
-    outcome
+    let [stack, its] = Mode::ALL.map(|mode| {
+        let options = ExecOptions {
+            mode,
+            ..ExecOptions::default()
+        };
+        let outcome = checked(func, &launch, &options);
+        assert!(outcome.counters.lanes_add_up());
+        outcome
+    });
+    // C-77: all is the same, but for what only one of the modes has.
+    let common = |o: &Outcome| {
+        let rows = o.counters.rows().into_iter();
+        let of_one = ["stack_", "joins_", "barrier_max_depth"];
+        let both = rows.filter(|(name, _)| !of_one.iter().any(|p| name.starts_with(p)));
+        both.collect::<Vec<_>>()
+    };
+    assert_eq!(common(&stack), common(&its));
+    let depth = stack.counters.divergent_branch.min(1);
+    assert_eq!(its.counters.max_barrier_depth, depth);
+    stack
 }

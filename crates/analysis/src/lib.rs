@@ -13,6 +13,7 @@ pub mod profile;
 pub mod regions;
 mod shapes;
 pub mod uniformity;
+pub mod yields;
 
 pub use cfg::{Cfg, Edge};
 pub use domtree::DomTree;
@@ -24,3 +25,4 @@ pub use regions::{MAX_STRAIGHT_HEIGHT, NoRegion, Region, RegionId, RegionShape, 
 pub use uniformity::{
     Convergence, KnownBits, LaunchShape, Reason, Scope, Shape, Uniformity, UniformityOptions,
 };
+pub use yields::Yields;

@@ -44,7 +44,7 @@ struct LoopData {
 }
 
 /// The loop forest of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Loops {
     loops: PrimaryMap<LoopId, LoopData>,
     innermost: SecondaryMap<Block, Option<LoopId>>,
@@ -159,7 +159,7 @@ impl Loops {
     }
 
     /// The loops in reverse postorder of their headers: outer before inner.
-    pub fn ids(&self) -> impl Iterator<Item = LoopId> + use<> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = LoopId> + use<> {
         self.loops.keys()
     }
 

@@ -3,7 +3,8 @@
 //! A profile is what a launch did, over all its warps, in whole numbers. What
 //! decides between a branch and straight-line code is the *warp's* view of a
 //! branch: in how many executions any lane took an edge, and in how many the
-//! lanes went different ways; never how many lanes.
+//! lanes went different ways. How many lanes went where is kept beside it, for
+//! rules that decide by lanes; no price rests on it.
 //!
 //! Counts of straight-line code are per *segment*: the piece of a block between
 //! guarded exits, guarded traps and calls, behind which lanes may be gone. Each
@@ -29,6 +30,9 @@ pub struct BranchCounts {
     /// Executions in which lanes went to at least two different *blocks*: the
     /// splits. Two edges to one block never split a warp.
     pub splits: u64,
+    /// By edge number: lanes that took it, summed over executions. Empty where
+    /// nobody counted.
+    pub lanes: SmallVec<[u64; 2]>,
 }
 
 impl BranchCounts {
@@ -40,12 +44,24 @@ impl BranchCounts {
             executions: any_true.saturating_add(any_false).saturating_sub(both),
             taken: SmallVec::from_slice(&[any_true, any_false]),
             splits: both,
+            lanes: SmallVec::new(),
         }
     }
 
     /// Executions in which any lane took edge `index`.
     pub fn taken(&self, index: u32) -> u64 {
         self.taken.get(index as usize).copied().unwrap_or(0)
+    }
+
+    /// Lanes that took edge `index` and all that executed the branch; `None`
+    /// where nobody counted, or no lane came by.
+    pub fn lane_share(&self, index: u32) -> Option<(u64, u64)> {
+        let all = self
+            .lanes
+            .iter()
+            .fold(0u64, |sum, &n| sum.saturating_add(n));
+        let took = self.lanes.get(index as usize).copied().unwrap_or(0);
+        (all > 0).then_some((took, all))
     }
 
     /// Executions in which all lanes went to one block.
@@ -67,9 +83,14 @@ impl BranchCounts {
     pub fn merge(&mut self, other: &Self) {
         self.executions = self.executions.saturating_add(other.executions);
         self.splits = self.splits.saturating_add(other.splits);
-        for (index, &n) in other.taken.iter().enumerate() {
-            let slot = slot(&mut self.taken, index);
-            *slot = slot.saturating_add(n);
+        for (list, more) in [
+            (&mut self.taken, &other.taken),
+            (&mut self.lanes, &other.lanes),
+        ] {
+            for (index, &n) in more.iter().enumerate() {
+                let slot = slot(list, index);
+                *slot = slot.saturating_add(n);
+            }
         }
     }
 }
@@ -166,6 +187,11 @@ impl Profile {
         self.inside.entry((head, b, segment)).or_default()
     }
 
+    /// All that is known of insides: head, block, segment and counts, in order.
+    pub fn insides(&self) -> impl Iterator<Item = ((Block, Block, u32), SegmentCounts)> + '_ {
+        self.inside.iter().map(|(&key, &counts)| (key, counts))
+    }
+
     /// What the functions did that were called.
     pub fn callees(&self) -> &CalleeCounts {
         &self.callees
@@ -245,6 +271,7 @@ mod tests {
     fn two_way_counts_give_the_executions() {
         let counts = BranchCounts::two_way(7, 5, 2);
         assert_eq!(counts.executions, 10);
+        assert_eq!(counts.lane_share(0), None);
         assert_eq!(
             (counts.taken(0), counts.taken(1), counts.taken(2)),
             (7, 5, 0)

@@ -383,6 +383,20 @@ impl Regions {
         })
     }
 
+    /// Where `b` stands in the one order of all blocks that has the blocks of
+    /// every region in a row; `None` for what no path reaches.
+    pub fn place(&self, b: Block) -> Option<u32> {
+        let place = self.place[b];
+        let there = self.order.get(place as usize);
+        (there == Some(&b)).then_some(place)
+    }
+
+    /// The places of the blocks of a region.
+    pub fn places(&self, region: RegionId) -> std::ops::Range<u32> {
+        let data = &self.regions[region];
+        data.start..data.end
+    }
+
     /// Whether `b` is strictly between head and join of `region`.
     pub fn contains(&self, region: RegionId, b: Block) -> bool {
         let data = &self.regions[region];

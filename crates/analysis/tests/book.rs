@@ -175,6 +175,10 @@ fn reasons() -> String {
             header: Block::from_u32(1),
             branch: block,
         },
+        Reason::Separated { branch: block },
+        Reason::Left { at: block },
+        Reason::Waited { at: block },
+        Reason::Called,
         Reason::Budget,
         Reason::Unknown,
     ];
@@ -183,10 +187,15 @@ fn reasons() -> String {
         // A new reason does not compile until it is thought of here.
         let next = match reason {
             Reason::Operand(_) => "that value",
-            Reason::Join { .. } | Reason::Temporal { .. } => "that branch",
+            Reason::Join { .. } | Reason::Temporal { .. } | Reason::Separated { .. } => {
+                "that branch"
+            }
             Reason::Parameter(_)
             | Reason::Source(_)
             | Reason::Memory(_)
+            | Reason::Left { .. }
+            | Reason::Waited { .. }
+            | Reason::Called
             | Reason::Budget
             | Reason::Unknown => "nothing",
         };
@@ -216,6 +225,35 @@ fn uniformity_page() {
             old == want,
             "docs/uniformity.md differs from the code; run with BLESS=1 to rewrite it"
         );
+    }
+}
+
+/// The page's tables link every file of their folders, and no others.
+#[test]
+fn every_pattern_and_trap_has_its_file() {
+    let page = read("uniformity.md");
+    for (name, folder, least) in [("precision", "precision", 20), ("traps", "traps", 18)] {
+        let from = format!("../tests/filetests/uniformity/{folder}/");
+        let text = &page[place(&page, name)];
+        let links = text.split(&from).skip(1);
+        let mut linked: Vec<&str> = links.filter_map(|l| Some(l.split_once(')')?.0)).collect();
+        linked.sort_unstable();
+        let files = std::fs::read_dir(path(&from)).expect("the folder is there");
+        let mut files: Vec<String> = files
+            .map(|f| {
+                f.expect("readable")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        files.sort_unstable();
+        assert_eq!(linked, files, "{folder}");
+        assert!(files.len() >= least, "{folder}");
+        for file in files {
+            let text = std::fs::read_to_string(path(&format!("{from}{file}")));
+            assert!(text.is_ok_and(|t| t.contains("notes=beside")), "{file}");
+        }
     }
 }
 

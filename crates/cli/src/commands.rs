@@ -38,4 +38,6 @@ commands! {
     Test => test;
     /// List the machines, or print one
     Machines => machines;
+    /// List the policies, or compare what they make of a kernel
+    Policies => policies;
 }

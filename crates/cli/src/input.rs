@@ -45,7 +45,7 @@ pub fn directory(file: &str) -> &Path {
 }
 
 /// The text of `file`, `-` for standard input.
-fn text(file: &str) -> Result<String, Failure> {
+pub fn text(file: &str) -> Result<String, Failure> {
     let name = display_name(file);
     let mut bytes = Vec::new();
     let result = if file == "-" {

@@ -16,6 +16,8 @@ mod failure;
 mod input;
 mod options;
 mod output;
+mod pictures;
+mod timing;
 mod walk;
 
 use std::process::ExitCode;

@@ -1,8 +1,9 @@
 //! Groups of options that commands share.
 
 use clap::{Args, ValueEnum};
+use warpfold::exec::timing::TimingModel;
 use warpfold::launch::{ArgOverride, Dims, Overrides};
-use warpfold::{RunOptions, Syntax};
+use warpfold::{RunChecks, RunOptions, Syntax};
 
 use crate::walk::Stage;
 
@@ -77,11 +78,48 @@ impl LaunchArgs {
     }
 
     /// How to run.
-    pub fn run_options(&self, timeline: bool) -> RunOptions {
+    pub fn run_options(&self, timeline: bool, timing: Option<TimingModel>) -> RunOptions {
         RunOptions {
             step_limit: self.step_limit,
             call_depth: self.call_depth,
             timeline,
+            timing,
+            ..RunOptions::default()
+        }
+    }
+}
+
+/// What is checked while a kernel runs.
+#[derive(Args)]
+#[command(next_help_heading = "Launch")]
+pub struct RunCheckArgs {
+    /// Check while the kernel runs, and fail where something is wrong: what is
+    /// claimed to be uniform, uses of poison, data races
+    #[arg(long = "check", value_name = "WHAT", value_enum, value_delimiter = ',')]
+    checks: Vec<Check>,
+}
+
+/// A check.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Check {
+    /// What the uniformity analysis claims, against what lanes hold
+    Uniformity,
+    /// Poison used as it must not be
+    Poison,
+    /// Accesses of different lanes to one byte that nothing orders
+    Races,
+    /// All of these
+    All,
+}
+
+impl RunCheckArgs {
+    /// The checks that are asked for.
+    pub fn checks(&self) -> RunChecks {
+        let asked = |check| self.checks.contains(&check) || self.checks.contains(&Check::All);
+        RunChecks {
+            uniformity: asked(Check::Uniformity),
+            poison: asked(Check::Poison),
+            races: asked(Check::Races),
         }
     }
 }
@@ -91,8 +129,21 @@ impl LaunchArgs {
 #[command(next_help_heading = "Conversion")]
 pub struct ProfileArgs {
     /// Run the kernel first, all branches kept, and decide by its counts
-    #[arg(long)]
-    pub profile: bool,
+    #[arg(long, conflicts_with = "profile")]
+    pub measure: bool,
+
+    #[command(flatten)]
+    pub files: ProfileFiles,
+}
+
+/// Counts from files.
+#[derive(Args)]
+#[command(next_help_heading = "Conversion")]
+pub struct ProfileFiles {
+    /// Decide by the counts in this file, which `warpfold exec --profile-out`
+    /// has written; several add up
+    #[arg(long, value_name = "FILE")]
+    pub profile: Vec<String>,
 }
 
 /// Which version.
@@ -122,6 +173,25 @@ impl From<Joins> for warpfold::analysis::JoinRule {
     }
 }
 
+/// How lanes are scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Mode {
+    /// By a reconvergence stack
+    #[default]
+    Stack,
+    /// Independent thread scheduling: a lane may wait for another of its warp
+    Its,
+}
+
+impl From<Mode> for warpfold::exec::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Stack => Self::Stack,
+            Mode::Its => Self::Its,
+        }
+    }
+}
+
 /// The road, as far as decisions go.
 #[derive(Args)]
 #[command(next_help_heading = "Conversion")]
@@ -130,10 +200,19 @@ pub struct RoadArgs {
     #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
     pub machine: String,
 
-    /// Override cost wherever legal: branch, straight, select (all bare) or
+    /// Who decides, by name (see `warpfold policies`)
+    #[arg(long, value_name = "NAME", default_value = "cost", value_parser = policy)]
+    pub policy: warpfold::Decider,
+
+    /// Override who decides wherever legal: branch, straight, select (all bare) or
     /// predicate (all guarded)
     #[arg(long, value_name = "FORM")]
     pub force: Option<warpfold::opt::report::Force>,
+
+    /// What is assumed of conditions that nothing is known of: the probability
+    /// that a lane is true, and the correlation of a warp's lanes
+    #[arg(long, value_name = "p=P,rho=R", default_value = "p=1/2,rho=0")]
+    pub prior: warpfold::opt::Prior,
 
     /// Leave what conversion emits as it is, so that predictions are exact
     #[arg(long)]
@@ -143,6 +222,10 @@ pub struct RoadArgs {
     pub check: CheckArgs,
 }
 
+fn policy(name: &str) -> Result<warpfold::Decider, String> {
+    warpfold::policy(name)
+}
+
 /// What every command that walks the road takes.
 #[derive(Args)]
 #[command(next_help_heading = "Conversion")]
@@ -150,6 +233,10 @@ pub struct CheckArgs {
     /// Where the lanes of a branch meet again
     #[arg(long, value_name = "RULE", value_enum, default_value_t)]
     pub joins: Joins,
+
+    /// How the lanes of a warp are scheduled
+    #[arg(long, value_name = "MODE", value_enum, default_value_t)]
+    pub mode: Mode,
 
     /// Verify the IR after each stage, not only after reading
     #[arg(long)]

@@ -5,11 +5,12 @@ use warpfold::analysis::uniformity::Uniformity;
 use warpfold::exec::Launch;
 use warpfold::ir::Function;
 use warpfold::machine::Machine;
+use warpfold::profile::ProfileFile;
 use warpfold::{Before, Canonical, DEFAULT_MACHINE, Kernel, Lowered, Optimized, Options, Settings};
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::{CheckArgs, InputArgs, LaunchArgs, ProfileArgs, RoadArgs};
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, ProfileArgs, ProfileFiles, RoadArgs};
 
 /// A version of the kernel that is not converted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -74,7 +75,9 @@ pub fn default_machine() -> Result<Machine, Failure> {
 /// How to convert.
 pub fn settings(road: &RoadArgs) -> Result<Settings, Failure> {
     Ok(Settings {
+        policy: road.policy.clone(),
         force: road.force,
+        prior: road.prior,
         cleanup: !road.no_cleanup,
         ..Settings::new(input::machine(&road.machine)?)
     })
@@ -90,6 +93,7 @@ pub fn kernel(
     let source = input::source(input, &machine.triple)?;
     let options = Options {
         joins: check.joins.into(),
+        mode: check.mode.into(),
         shape: None,
         verify_each: check.verify_each,
     };
@@ -111,13 +115,28 @@ pub fn optimized(
 ) -> Result<(Optimized, String), Failure> {
     let settings = settings(road)?;
     let kernel = kernel(input, launch_args, &road.check, &settings.machine)?;
-    let launch = match profile.profile {
+    let launch = match profile.measure {
         true => Some(launch(&kernel, input)?),
         false => None,
     };
     let mut canonical = kernel.lowered.clean()?.canonicalise()?;
     if let Some(launch) = &launch {
-        canonical = canonical.profile(launch, &launch_args.run_options(false))?;
+        canonical = canonical.profile(launch, &launch_args.run_options(false, None))?;
     }
+    canonical = with_files(canonical, &profile.files)?;
     Ok((canonical.convert(&settings)?, kernel.header))
+}
+
+/// The counts of profile files, if any are named.
+pub fn with_files(canonical: Canonical, args: &ProfileFiles) -> Result<Canonical, Failure> {
+    if args.profile.is_empty() {
+        return Ok(canonical);
+    }
+    let mut files = Vec::new();
+    for name in &args.profile {
+        let text = input::text(name)?;
+        files.push(ProfileFile::parse(&text, input::display_name(name))?);
+    }
+    let names = args.profile.iter().map(|name| input::display_name(name));
+    Ok(canonical.with_profile_files(names.zip(&files))?)
 }

@@ -1,13 +1,14 @@
 //! The book's commands work and its links lead somewhere: every line of every
 //! `sh` block of `docs/*.md` and of the README is run from the root of the
 //! repository, every relative link is followed, to its heading if it names one.
+//! Pictures that commands write are compared with those of the book.
 
 mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::{root, warpfold};
+use support::{root, scratch, warpfold};
 
 /// Ways of writing the command.
 const COMMANDS: [&str; 3] = [
@@ -68,6 +69,34 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Pictures that a command would write to the book go elsewhere: there, and
+/// where they would go.
+fn redirect(words: &mut [String]) -> Vec<(String, PathBuf)> {
+    let mut pictures = Vec::new();
+    for word in words {
+        if let Some(name) = word.strip_prefix("docs/pictures/") {
+            let drawn = scratch(name);
+            pictures.push((drawn.clone(), root().join(&*word)));
+            *word = drawn;
+        }
+    }
+    pictures
+}
+
+/// A picture of the book is what its command draws; `BLESS=1` makes it so.
+fn compare(drawn: &str, picture: &Path) {
+    let new = fs::read_to_string(drawn).expect("the command drew it");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(picture, &new).expect("it can be written");
+    }
+    let old = fs::read_to_string(picture).unwrap_or_default();
+    assert!(
+        old == new,
+        "{} is not what its command draws; run with BLESS=1 to rewrite it",
+        picture.display()
+    );
+}
+
 #[test]
 fn commands_work() {
     let mut ran = 0;
@@ -80,7 +109,8 @@ fn commands_work() {
             let Some(command) = command else {
                 panic!("{}: nobody tests `{line}`", path.display());
             };
-            let words = words(command);
+            let mut words = words(command);
+            let pictures = redirect(&mut words);
             let args: Vec<&str> = words.iter().map(String::as_str).collect();
             let result = warpfold(&args);
             assert_eq!(
@@ -91,6 +121,9 @@ fn commands_work() {
                 result.stderr
             );
             assert!(!result.stdout.is_empty(), "{line}");
+            for (drawn, picture) in pictures {
+                compare(&drawn, &picture);
+            }
             ran += 1;
         }
     }

@@ -170,7 +170,7 @@ fn explain_gives_reasons_without_running() {
     ] {
         assert!(out.lines().any(|l| l.starts_with(line)), "{line}\n{out}");
     }
-    let profiled = warpfold(&["explain", "--profile", CLAMP]).ok();
+    let profiled = warpfold(&["explain", "--measure", CLAMP]).ok();
     assert!(profiled.contains("(from profile)"), "{profiled}");
 }
 
@@ -218,12 +218,12 @@ block2:
 
 #[test]
 fn opt_as_json_has_the_code_and_how_it_came_about() {
-    let text = warpfold(&["opt", "--profile", CLAMP]).ok();
-    let doc = json(&["opt", "--profile", "--format", "json", CLAMP]);
+    let text = warpfold(&["opt", "--measure", CLAMP]).ok();
+    let doc = json(&["opt", "--measure", "--format", "json", CLAMP]);
     assert_eq!(doc["version"], 1);
     assert_eq!(doc["command"], "opt");
     assert_eq!(doc["code"], text);
-    let explained = json(&["explain", "--profile", "--format", "json", CLAMP]);
+    let explained = json(&["explain", "--measure", "--format", "json", CLAMP]);
     for part in ["branches", "cost", "settings", "machine"] {
         assert!(!doc[part].is_null(), "{part}");
         assert_eq!(doc[part], explained[part], "{part}");
@@ -248,7 +248,7 @@ fn opt_as_json_has_the_code_and_how_it_came_about() {
 #[test]
 fn opt_prints_ir_that_every_command_reads() {
     let path = scratch("clamp.wf");
-    assert_eq!(warpfold(&["opt", "--profile", "-o", &path, CLAMP]).ok(), "");
+    assert_eq!(warpfold(&["opt", "--measure", "-o", &path, CLAMP]).ok(), "");
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains("function %clamp(i64, i64) {"), "{text}");
     assert!(!text.contains(" br "), "{text}");
@@ -257,7 +257,7 @@ fn opt_prints_ir_that_every_command_reads() {
     let run = json(&["run", "--format", "json", CLAMP]);
     assert_eq!(exec["runs"][0]["counters"], run["runs"][2]["counters"]);
     // Nothing is left to convert, and printing it again changes nothing.
-    assert_eq!(warpfold(&["opt", "--profile", &path]).ok(), text);
+    assert_eq!(warpfold(&["opt", "--measure", &path]).ok(), text);
     assert!(
         warpfold(&["run", &path])
             .ok()
@@ -330,7 +330,7 @@ fn traps_are_counted_and_placed() {
 #[test]
 fn timelines_show_lanes() {
     let text = ";! [[arg]]\n;! varying = \"lane < 4\"\nfunction %f(i32) {\nblock0(v0: i32):\n    brif v0, block1, block2\nblock1:\n    jump block2\nblock2:\n    return\n}\n";
-    let out = warpfold_on(&["exec", "--timeline", "-"], text.as_bytes()).ok();
+    let out = warpfold_on(&["exec", "--timeline", "-", "-"], text.as_bytes()).ok();
     let rows: Vec<&str> = out.lines().filter(|l| l.starts_with("    block")).collect();
     assert_eq!(rows.len(), 3, "{out}");
     assert!(
@@ -339,7 +339,7 @@ fn timelines_show_lanes() {
     );
     assert!(rows[1].ends_with(" 4 lanes  1 issue"), "{out}");
     assert!(rows[2].contains(&"█".repeat(32)), "{out}");
-    let doc = json(&["run", "--timeline", "--format", "json", CLAMP]);
+    let doc = json(&["run", "--timeline", "-", "--format", "json", CLAMP]);
     let first = &doc["runs"][0]["timeline"][0];
     assert_eq!(first["block"], "block0");
     assert_eq!(first["mask"], "0xffffffff");
@@ -360,13 +360,146 @@ fn uniformity_annotates_values_and_branches() {
     assert_eq!(entry["branch"]["splits"], true);
     assert!(entry["branch"]["reason"].is_string());
     assert!(doc["blocks"][0]["values"].as_array().unwrap().len() > 10);
+    let differs = entry["values"].as_array().unwrap().iter();
+    let differs = differs.filter(|v| v["scope"] == "lane");
+    for v in differs {
+        assert_eq!(v["cause"]["subject"], v["value"], "{v}");
+        assert!(
+            v["cause"]["kind"].is_string() && v["reason"].is_string(),
+            "{v}"
+        );
+    }
+}
+
+/// The last round's count of a loop that lanes leave one by one.
+const LEFT: &str = "\
+;! block = 64
+function %left(i32) {
+block0(v0: i32):
+    v1 = const.i32 1
+    v2 = tid_x
+    jump block1(v1)
+
+block1(v3: i32):
+    v4 = iadd.i32 v3, v1
+    v5 = icmp.i32 ult v4, v2
+    br v5, block1(v4), block2
+
+block2:
+    v6 = iadd.i32 v4, v0
+    exit if v5
+    jump block3
+
+block3:
+    ret
+}
+";
+
+fn left(name: &str) -> String {
+    let path = scratch(name);
+    std::fs::write(&path, LEFT).unwrap();
+    path
+}
+
+#[test]
+fn why_follows_the_chain() {
+    let path = left("why.wf");
+    let why = |what: &str| warpfold(&["uniformity", "--why", what, &path]).ok();
+    let branch = "  the branch of block1 depends on v5\n  v5 depends on v2\n  \
+                  v2 is tid_x, which differs between lanes\n";
+    assert_eq!(
+        why("v6"),
+        format!(
+            "v6: lane\n  v6 depends on v4, which varies in the loop at block1 that lanes leave \
+             one by one at block1\n{branch}"
+        )
+    );
+    assert_eq!(
+        why("v4"),
+        "v4: uniform(grid)\n  the lanes of a warp agree\n"
+    );
+    assert_eq!(
+        why("v4@block2"),
+        format!(
+            "v4 at block2: lane\n  v4 depends on v4, which varies in the loop at block1 that lanes \
+             leave one by one at block1\n{branch}"
+        )
+    );
+    assert_eq!(
+        why("block1"),
+        format!("block1: runs per lane, its branch is lane\n{branch}")
+    );
+    assert_eq!(
+        why("block3"),
+        "block3: runs per lane\n  block3 runs without lanes that may have left in block2\n"
+    );
+    assert_eq!(
+        why("block0"),
+        "block0: runs per grid\n  the lanes of a warp agree\n"
+    );
+
+    let doc = json(&["uniformity", "--why", "v6", "--format", "json", &path]);
+    assert_eq!(doc["version"], 1);
+    assert_eq!(doc["subject"], "v6");
+    assert_eq!(doc["claim"], "lane");
+    let chain = doc["chain"].as_array().unwrap();
+    let kinds: Vec<&str> = chain.iter().map(|s| s["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["temporal", "operand", "operand", "source"]);
+    assert_eq!(chain[0]["next"], "block1");
+    assert_eq!(chain[2]["next"], "v2");
+    assert!(chain[3]["next"].is_null());
+
+    let doc = json(&["uniformity", "--format", "json", &path]);
+    let block2 = &doc["blocks"][2];
+    assert_eq!(block2["here"][0]["value"], "v4");
+    assert_eq!(block2["here"][0]["cause"]["kind"], "temporal");
+    assert_eq!(doc["blocks"][3]["live_scope"], "grid");
+    assert_eq!(doc["blocks"][3]["cause"]["kind"], "left");
+    assert_eq!(doc["blocks"][0]["values"][2]["stride"], 1);
+}
+
+#[test]
+fn why_refuses_what_is_not_there() {
+    let path = left("why-not.wf");
+    for (what, want) in [
+        (
+            "v7",
+            "there is no `v7` in %left; its values are v0, v1, v2, v3, v4, v5, v6",
+        ),
+        (
+            "block9",
+            "there is no `block9` in %left; its blocks are block0, block1, block2, block3",
+        ),
+        ("v4@block9", "there is no `block9`"),
+        ("v4@v3", "`v3` is neither a value"),
+        (
+            "x",
+            "`x` is neither a value like `v3`, `v3@block1`, nor a block like `block1`",
+        ),
+        ("v", "`v` is neither"),
+        ("v01", "`v01` is neither"),
+        ("block", "`block` is neither"),
+        ("v99999999999", "`v99999999999` is neither"),
+        ("", "`` is neither"),
+    ] {
+        let error = warpfold(&["uniformity", "--why", what, &path]).error(2);
+        assert!(error.contains(want), "{error}");
+    }
 }
 
 #[test]
 fn twice_the_same_bytes() {
     for args in [
-        &["run", "--timeline", CLAMP][..],
-        &["run", "--timeline", "--format", "json", CLAMP],
+        &["run", "--timeline", "-", CLAMP][..],
+        &[
+            "run",
+            "--timeline",
+            "-",
+            "--timing",
+            "--format",
+            "json",
+            CLAMP,
+        ],
         &["explain", "--format", "json", CLAMP],
         &["opt", CLAMP],
         &["uniformity", "--format", "json", CLAMP],
@@ -495,8 +628,8 @@ fn a_branch_priced_with_another_shows_no_cost_of_its_own() {
     let text = warpfold(&["run", "--force", "straight", kernel]).ok();
     let row = text.lines().find(|l| l.starts_with("49: brif")).unwrap();
     assert!(row.ends_with('·') && !row.contains(" 0 "), "{row}");
-    let why = "`straight` had no effect: block1 is entered from several places";
-    assert!(text.contains(&format!("\n44: brif  {why}\n")), "{text}");
+    let why = "straight, decided with line 44";
+    assert!(text.contains(&format!("\n49: brif  {why}\n")), "{text}");
 }
 
 /// Straight code that is cheaper at any overhead has no break-even.
@@ -531,7 +664,17 @@ fn machines_as_json() {
 
 #[test]
 fn one_lane_and_many_times() {
-    let text = warpfold(&["exec", "--timeline", "--grid", "1", "--block", "1", CLAMP]).ok();
+    let text = warpfold(&[
+        "exec",
+        "--timeline",
+        "-",
+        "--grid",
+        "1",
+        "--block",
+        "1",
+        CLAMP,
+    ])
+    .ok();
     assert!(text.contains("   1 lane   1 issue\n"), "{text}");
     let text = warpfold(&["explain", CLAMP]).ok();
     assert!(text.contains("overhead 393216 (65536 times) + "), "{text}");

@@ -5,7 +5,7 @@ mod support;
 
 use support::{scratch, warpfold, warpfold_on};
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "run",
     "explain",
     "opt",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 7] = [
     "exec",
     "test",
     "machines",
+    "policies",
 ];
 
 #[test]

@@ -74,6 +74,8 @@ fn the_explanation_quotes_the_report() {
         split,
         branch,
         straight,
+        // The skip, and the margin.
+        _,
         _,
         form,
         predicted,

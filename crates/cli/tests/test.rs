@@ -108,7 +108,7 @@ fn json_says_the_same() {
     assert_eq!(doc["printed"][0]["message"], "%double(-3) -> -6");
     assert_eq!(doc["failures"], Value::Array(Vec::new()));
     let variants = doc["variants"].as_array().unwrap();
-    assert_eq!(variants.len(), 12);
+    assert_eq!(variants.len(), 14);
     assert!(variants.iter().all(|v| v["passed"] == 2), "{variants:?}");
     let opcodes = doc["opcodes"].as_array().unwrap();
     let of = |name: &str| opcodes.iter().find(|o| o["name"] == name).unwrap();

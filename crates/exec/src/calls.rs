@@ -21,8 +21,10 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, TrapCode};
 
 use crate::census::Open;
+use crate::check::frame::Shadow;
 use crate::engine::Engine;
 use crate::error::ExecError;
+use crate::launch::Mode;
 use crate::local::LocalMark;
 use crate::outcome::Site;
 use crate::program::{CallKind, Program};
@@ -39,36 +41,56 @@ const POOLED: usize = 32;
 pub(crate) enum Resume {
     /// Behind a barrier.
     Barrier(Cursor),
-    /// Behind a call.
-    Call(Behind),
+    /// Behind a call, with the lanes that made it.
+    Call(Behind, u32),
 }
 
-/// The place behind a call, and the lanes that made it.
+/// The place behind a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behind {
     pub block: Block,
     /// The segment that begins there.
     pub segment: usize,
     pub pass: u32,
-    pub mask: u32,
 }
 
 /// Lanes to send into functions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pending {
-    /// Function and lanes, the next one last.
-    groups: SmallVec<[(usize, u32); 1]>,
+pub(crate) struct Callees {
+    /// Function and lanes, in the order of the lowest lanes.
+    pub groups: SmallVec<[(usize, u32); 1]>,
     /// The call in the program.
-    call: u32,
+    pub call: u32,
+    /// Where the call stands.
+    pub site: Option<Site>,
+}
+
+impl Callees {
+    /// All of them.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.groups.iter().fold(0, |mask, g| mask | g.1)
+    }
+}
+
+/// Lanes that wait to be sent into functions, one group after another.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    /// The next group last.
+    callees: Callees,
     /// Whether the lanes have left the frame.
     tail: bool,
-    site: Option<Site>,
 }
 
 impl Pending {
+    /// All of them; with `tail` they have left the frame.
+    pub(crate) fn new(mut callees: Callees, tail: bool) -> Self {
+        callees.groups.reverse();
+        Self { callees, tail }
+    }
+
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.callees.groups.is_empty()
     }
 }
 
@@ -77,24 +99,27 @@ impl Pending {
 pub(crate) struct FrameState {
     /// The function.
     pub function: usize,
-    /// Where results go: the frame, by its depth, and the call in its program.
-    /// `None` for those of the thread.
-    home: Option<(usize, u32)>,
+    /// Where results go: the frame, by its depth or number, and the call in its
+    /// program. `None` for those of the thread.
+    pub home: Option<(usize, u32)>,
     /// Before its slots were made.
     slots: LocalMark,
     pub pending: Pending,
     pub resume: Option<Resume>,
+    /// What checks keep.
+    pub shadow: Shadow,
 }
 
 impl FrameState {
-    /// The frame of a kernel.
-    pub(crate) fn base(function: usize, slots: LocalMark) -> Self {
+    /// A frame at its beginning.
+    pub(crate) fn new(function: usize, home: Option<(usize, u32)>, slots: LocalMark) -> Self {
         Self {
             function,
-            home: None,
+            home,
             slots,
             pending: Pending::default(),
             resume: None,
+            shadow: Shadow::default(),
         }
     }
 }
@@ -111,7 +136,7 @@ pub(crate) struct Frame {
 
 impl Warp {
     /// Makes `frame` the one that runs; returns the one that ran.
-    fn swap(&mut self, frame: Frame) -> Frame {
+    pub(crate) fn swap(&mut self, frame: Frame) -> Frame {
         Frame {
             registers: std::mem::replace(&mut self.registers, frame.registers),
             stack: std::mem::replace(&mut self.stack, frame.stack),
@@ -119,6 +144,11 @@ impl Warp {
             progress: std::mem::replace(&mut self.progress, frame.progress),
             state: std::mem::replace(&mut self.state, frame.state),
         }
+    }
+
+    /// Whether the frame that runs is the kernel's, or one in its place.
+    pub(crate) fn runs_kernel(&self) -> bool {
+        self.callers.is_empty() && self.its.frames.is_kernel()
     }
 
     /// Entries on the stacks of all frames.
@@ -129,6 +159,7 @@ impl Warp {
     /// Others may have acted: what was seen of any frame proves nothing.
     pub(crate) fn forget_progress(&mut self) {
         self.progress.forget();
+        self.its.forget_progress();
         for frame in &mut self.callers {
             frame.progress.forget();
         }
@@ -144,10 +175,16 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The lanes `mask` come to call number `call`, which is op `i` or, in tail
-    /// position, the terminator of `block`. Returns those that trap because
+    /// Whom the lanes `mask` call that come to call number `call`, which is op `i`
+    /// or, in tail position, the terminator of `block`; and those that trap because
     /// they call nobody.
-    pub(crate) fn call(&mut self, w: &mut Warp, call: u32, mask: u32, at: CallSite) -> u32 {
+    pub(crate) fn callees(
+        &mut self,
+        w: &mut Warp,
+        call: u32,
+        mask: u32,
+        at: CallSite,
+    ) -> (Callees, u32) {
         let program = self.program;
         let code = &program.calls[call as usize];
         let mut groups: SmallVec<[(usize, u32); 1]> = SmallVec::new();
@@ -180,26 +217,20 @@ impl<'a> Engine<'a> {
                 }
             }
         }
-        groups.reverse();
-        w.state.pending = Pending {
-            groups,
-            call,
-            tail: matches!(at, CallSite::Tail(_)),
-            site: Some(at.place(program).0),
-        };
-        lost
+        let site = Some(at.place(program).0);
+        (Callees { groups, call, site }, lost)
     }
 
     /// Sends the next group of lanes into its function.
     pub(crate) fn dispatch(&mut self, w: &mut Warp) {
-        let Some((function, lanes)) = w.state.pending.groups.pop() else {
+        let Some((function, lanes)) = w.state.pending.callees.groups.pop() else {
             return;
         };
         let lanes = lanes & w.live;
         let (Some(callee), true) = (self.linked.program(function), lanes != 0) else {
             return;
         };
-        let (call, tail) = (w.state.pending.call, w.state.pending.tail);
+        let (call, tail) = (w.state.pending.callees.call, w.state.pending.tail);
         // Of a tail call's frame nothing is needed but its registers.
         let replaces = tail && w.state.pending.is_empty() && w.stack.top().is_none();
         let home = match tail {
@@ -213,26 +244,64 @@ impl<'a> Engine<'a> {
         if replaces {
             w.local.release(slots);
         }
-        let bytes = callee.warp_bytes();
         let frames = w.callers.len() as u64 + 1 + u64::from(!replaces);
-        let room = frames <= u64::from(self.options.call_depth.max(1))
-            && self.frame_bytes + bytes <= self.frame_limit;
-        let base = match room {
+        let base = match self.has_room(callee, frames) {
             true => w
                 .local
                 .push(&callee.slots, callee.local, callee.local_align),
             false => None,
         };
         let Some(base) = base else {
-            self.overflow(w, lanes);
+            let site = w.state.pending.callees.site;
+            self.overflow(w, site, lanes);
+            let segment = self.segment_of_call(w);
+            self.retire(w, segment, lanes);
             return;
         };
-        let mut frame = self.pool[function].pop().unwrap_or_else(|| Frame {
+        let state = FrameState::new(function, home, slots);
+        let site = w.state.pending.callees.site;
+        let frame = self.callee_frame(w, (call, site), lanes, base, state);
+        let caller = w.swap(frame);
+        if replaces {
+            self.recycle(caller);
+        } else {
+            w.below += caller.stack.depth();
+            w.callers.push(caller);
+            let depth = w.callers.len() as u64 + 1;
+            let most = &mut self.tally.counters.max_call_depth;
+            *most = (*most).max(depth);
+        }
+        self.switch_to(function);
+        self.note_depth(w);
+    }
+
+    /// Whether a warp with `frames` frames may have one of this function for the
+    /// last.
+    pub(crate) fn has_room(&self, callee: &Program<'_>, frames: u64) -> bool {
+        frames <= u64::from(self.options.call_depth.max(1))
+            && self.frame_bytes + callee.warp_bytes() <= self.frame_limit
+    }
+
+    /// A frame for lanes that call from the frame that runs, with their arguments.
+    /// Its slots are `base` above where a kernel's would be.
+    pub(crate) fn callee_frame(
+        &mut self,
+        w: &Warp,
+        (call, site): (u32, Option<Site>),
+        lanes: u32,
+        base: u64,
+        state: FrameState,
+    ) -> Frame {
+        let callee = self
+            .linked
+            .program(state.function)
+            .expect("functions that are called were decoded");
+        let mut frame = self.pool[state.function].pop().unwrap_or_else(|| Frame {
             registers: self.template(callee),
             stack: Stack::new(callee.entry, 0),
             open: Vec::new(),
             progress: Progress::new(),
-            state: FrameState::base(function, slots),
+            state: state.clone(),
         });
         for &(place, offset) in &callee.slot_addresses {
             let bits = u128::from(offset.wrapping_add(base));
@@ -251,42 +320,30 @@ impl<'a> Engine<'a> {
         frame.stack.reset(callee.entry, lanes);
         frame.open.clear();
         frame.progress = Progress::new();
-        frame.state = FrameState {
-            home,
-            ..FrameState::base(function, slots)
+        let shadow = match (&self.checker, site) {
+            (Some(checker), Some(site)) => checker.call(program, callee, w, site, lanes),
+            _ => Shadow::default(),
         };
-        self.frame_bytes += bytes;
-        let caller = w.swap(frame);
-        if replaces {
-            self.recycle(caller);
-        } else {
-            w.below += caller.stack.depth();
-            w.callers.push(caller);
-            let depth = w.callers.len() as u64 + 1;
-            let most = &mut self.tally.counters.max_call_depth;
-            *most = (*most).max(depth);
-        }
-        self.switch_to(function);
-        self.note_depth(w);
+        frame.state = FrameState { shadow, ..state };
+        self.frame_bytes += callee.warp_bytes();
+        frame
     }
 
-    /// The lanes have no room for their callee's frame.
+    /// The lanes have no room for their callee's frame: they trap.
     #[cold]
-    fn overflow(&mut self, w: &mut Warp, lanes: u32) {
-        if let Some(site) = w.state.pending.site {
+    pub(crate) fn overflow(&mut self, w: &mut Warp, site: Option<Site>, lanes: u32) {
+        if let Some(site) = site {
             let origin = self.program.origin(site);
             for lane in lanes_of(lanes) {
                 self.trap(w, lane, site, origin, TrapCode::StackOverflow, None);
             }
         }
-        let segment = self.segment_of_call(w);
-        self.retire(w, segment, lanes);
     }
 
     /// The segment that a frame's lanes make their call in.
     fn segment_of_call(&self, w: &Warp) -> usize {
         match w.state.resume {
-            Some(Resume::Call(behind)) => behind.segment - 1,
+            Some(Resume::Call(behind, _)) => behind.segment - 1,
             // Of a tail call's lanes nobody is inside of anything.
             _ => 0,
         }
@@ -304,7 +361,7 @@ impl<'a> Engine<'a> {
         self.switch_to(w.state.function);
     }
 
-    fn recycle(&mut self, frame: Frame) {
+    pub(crate) fn recycle(&mut self, frame: Frame) {
         let function = frame.state.function;
         if let Some(program) = self.linked.program(function) {
             self.frame_bytes -= program.warp_bytes().min(self.frame_bytes);
@@ -323,51 +380,65 @@ impl<'a> Engine<'a> {
         template
     }
 
-    /// Goes on behind a call, with the lanes that have come back. `None` where
-    /// there are none.
+    /// Goes on behind a call, with lanes that have come back.
     pub(crate) fn go_on(
         &mut self,
         w: &mut Warp,
         behind: Behind,
-    ) -> Result<Option<Cursor>, ExecError> {
-        let left = behind.mask & w.live;
-        if left == 0 {
-            return Ok(None);
+        mask: u32,
+    ) -> Result<Cursor, ExecError> {
+        if let Some(checker) = &mut self.checker {
+            let call = self.program.segments[behind.segment].first as usize - 1;
+            checker.after(self.program, w, behind.block, call, mask)?;
         }
-        let record = self.begin_segment(w, behind.segment, left, behind.pass)?;
-        Ok(Some(Cursor {
+        let record = self.begin_segment(w, behind.segment, mask, behind.pass)?;
+        Ok(Cursor {
             block: behind.block,
             segment: behind.segment,
             op: self.program.segments[behind.segment].first as usize,
             pass: behind.pass,
             record,
-        }))
+        })
     }
 
     /// The lanes `mask` return the values in these registers.
     pub(crate) fn give_back(&mut self, w: &mut Warp, mask: u32, segment: usize, term: &[Place]) {
-        match w.state.home {
-            None => {
-                for (k, &place) in term.iter().enumerate() {
-                    for i in lanes_of(mask) {
-                        let bits = w.registers.get(place, i);
-                        self.returns.set(w.first_thread + i as u64, k, bits);
-                    }
+        let Some((home, call)) = w.state.home else {
+            for (k, &place) in term.iter().enumerate() {
+                for i in lanes_of(mask) {
+                    let bits = w.registers.get(place, i);
+                    self.returns.set(w.first_thread + i as u64, k, bits);
                 }
-                // The frame of a kernel, or one in its place: nobody waits.
-                self.retire(w, segment, mask);
             }
-            Some((depth, call)) => {
-                let frame = &mut w.callers[depth];
-                if let Some(caller) = self.linked.program(frame.state.function) {
-                    let results = caller.calls[call as usize].results.clone();
-                    let results = &caller.call_places[results.start as usize..results.end as usize];
-                    let on = On { mask, all: false };
-                    for (&result, &value) in results.iter().zip(term) {
-                        frame.registers.take(result, &w.registers, value, on);
-                    }
-                }
-                self.leave_function(w, segment, mask);
+            // The frame of a kernel, or one in its place: nobody waits.
+            self.retire(w, segment, mask);
+            return;
+        };
+        self.leave_function(w, segment, mask);
+        match self.options.mode {
+            Mode::Stack => {
+                let frame = &mut w.callers[home];
+                self.hand_back(frame, call, &w.registers, mask, term);
+            }
+            Mode::Its => self.its_return(w, (home, call), mask, term),
+        }
+    }
+
+    /// Puts returned values into the registers of a frame that made a call.
+    pub(crate) fn hand_back(
+        &self,
+        frame: &mut Frame,
+        call: u32,
+        from: &Registers,
+        mask: u32,
+        values: &[Place],
+    ) {
+        if let Some(caller) = self.linked.program(frame.state.function) {
+            let results = caller.calls[call as usize].results.clone();
+            let results = &caller.call_places[results.start as usize..results.end as usize];
+            let on = On { mask, all: false };
+            for (&result, &value) in results.iter().zip(values) {
+                frame.registers.take(result, from, value, on);
             }
         }
     }
@@ -391,13 +462,20 @@ impl<'a> Engine<'a> {
         }
         w.live &= !lanes;
         self.leave_function(w, segment, lanes);
+        match self.options.mode {
+            Mode::Stack => self.retire_from_callers(w, lanes),
+            Mode::Its => self.its_retire(w, lanes),
+        }
+    }
+
+    fn retire_from_callers(&mut self, w: &mut Warp, lanes: u32) {
         for frame in &mut w.callers {
             let depth = frame.stack.depth();
             frame.stack.retire(lanes);
             w.below -= depth - frame.stack.depth();
             if frame.state.function == self.linked.entry
                 && let Some(census) = &mut self.census
-                && let Some(Resume::Call(behind)) = frame.state.resume
+                && let Some(Resume::Call(behind, _)) = frame.state.resume
             {
                 census.leave(&mut frame.open, behind.segment - 1, lanes);
             }

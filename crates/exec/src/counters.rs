@@ -126,6 +126,18 @@ pub struct Counters {
     pub pushes: u64,
     /// Most entries on a warp's stacks, the bases included.
     pub max_depth: u64,
+    /// Convergence barriers released with every participant that had not left,
+    /// where the textbook's join is no later; independent thread scheduling only,
+    /// like the next four.
+    pub joins_on_time: u64,
+    /// The same where the textbook's join is later.
+    pub joins_deferred: u64,
+    /// Convergence barriers released without participants that had yielded.
+    pub joins_early: u64,
+    /// Most convergence barriers that a lane took part in at once.
+    pub max_barrier_depth: u64,
+    /// Issues in which lanes gave way on a back edge.
+    pub yields: u64,
     /// Most frames of a warp, the kernel's included.
     pub max_call_depth: u64,
     /// Block barriers completed.
@@ -156,6 +168,11 @@ impl Default for Counters {
             extra_targets: 0,
             pushes: 0,
             max_depth: 0,
+            joins_on_time: 0,
+            joins_deferred: 0,
+            joins_early: 0,
+            max_barrier_depth: 0,
+            yields: 0,
             max_call_depth: 0,
             barriers: 0,
             traps: 0,

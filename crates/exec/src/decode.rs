@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use warpfold_analysis::{Cfg, JoinRule, Joins};
+use warpfold_analysis::{Cfg, JoinRule, Joins, Yields};
 use warpfold_ir::{
     Block, BlockCall, CallTarget, CostClass, FuncRef, Function, Imm, InstData, MemFlags, Opcode,
     Terminator, Type, Value,
@@ -78,18 +78,21 @@ impl<'a> Program<'a> {
                 constants: Vec::new(),
                 params: Vec::new(),
                 returned: Vec::new(),
+                places: SecondaryMap::new(),
                 entry,
                 sizes: [0; Kind::COUNT],
                 slots: slots.into(),
                 local,
                 local_align: local_align.unwrap_or(1).max(16),
                 narrow_pointers: false,
+                yields: Yields::default(),
             },
         };
         decoder.place_values()?;
         for &b in &func.layout {
             decoder.block(b, &cfg, &joins)?;
         }
+        decoder.program.places = decoder.places;
         Ok(decoder.program)
     }
 }
@@ -383,6 +386,7 @@ impl Decoder<'_> {
                     block: b,
                     cond,
                     join: joins.of(b),
+                    deferred: joins.deferred(b),
                     proven: mark.proven || single,
                     edges: first..self.program.edges.len() as u32,
                 });

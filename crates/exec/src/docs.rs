@@ -159,6 +159,37 @@ const COUNTERS: &[Row] = &[
         "",
     ),
     row(
+        &["joins_on_time"],
+        "barriers",
+        "Convergence barriers released with all lanes that had not left, at the textbook's join, \
+         or behind a call.",
+        "",
+    ),
+    row(
+        &["joins_deferred"],
+        "barriers",
+        "The same at a join that is earlier than the textbook's.",
+        "",
+    ),
+    row(
+        &["joins_early"],
+        "barriers",
+        "Convergence barriers released without lanes that had yielded.",
+        "",
+    ),
+    row(
+        &["barrier_max_depth"],
+        "barriers",
+        "Most convergence barriers that a lane was inside of at once; no sum.",
+        "",
+    ),
+    row(
+        &["yields"],
+        "issues",
+        "Of lanes that gave way on a back edge; each is an issue of the class `ctl`.",
+        "",
+    ),
+    row(
         &["call_max_depth"],
         "frames",
         "Most frames of any warp, the kernel's included; no sum.",
@@ -346,8 +377,8 @@ const FAILURES: &[(&str, &str)] = &[
     ),
     (
         "BarrierDivergence",
-        "A warp reaches a `barrier` or `warp_sync` without all its live lanes. Says which arrived \
-         and which are missing.",
+        "Lanes wait at a `barrier` or `warp_sync` that other live lanes of the warp cannot reach. \
+         Says which arrived and which are missing.",
     ),
     (
         "NoProgress",
@@ -360,6 +391,14 @@ const FAILURES: &[(&str, &str)] = &[
     (
         "RecordLimit",
         "Timeline and event log together take more records than allowed.",
+    ),
+    (
+        "TimingLimit",
+        "The warps that are resident at once in the timing model have more steps than it keeps.",
+    ),
+    (
+        "Check",
+        "A [check](checks.md) that was asked for found something wrong.",
     ),
 ];
 
@@ -626,6 +665,21 @@ mod tests {
                 warp,
             },
             ExecError::RecordLimit { limit },
+            ExecError::TimingLimit { limit },
+            ExecError::Check(Box::new(crate::CheckError::Claim {
+                at: crate::Where {
+                    site: crate::Site::Term(block),
+                    origin: warpfold_ir::Origin::default(),
+                    function,
+                    grid_block,
+                    warp,
+                    lanes: 0,
+                },
+                value: None,
+                block,
+                claim: String::new(),
+                found: String::new(),
+            })),
         ];
         // A new one does not compile until it is named here.
         let names: Vec<&str> = all
@@ -636,6 +690,8 @@ mod tests {
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",
+                ExecError::TimingLimit { .. } => "TimingLimit",
+                ExecError::Check(_) => "Check",
             })
             .collect();
         assert_eq!(names, FAILURES.iter().map(|f| f.0).collect::<Vec<_>>());

@@ -8,10 +8,12 @@ use warpfold_ir::{Imm, Origin, TrapCode};
 
 use crate::calls::{Frame, FrameState};
 use crate::census::Census;
+use crate::check::{Checker, Checks};
 use crate::counters::WarpCounters;
 use crate::error::{ExecError, LaunchError};
 use crate::events::Event;
-use crate::launch::{Arg, Dimensions, ExecOptions, Launch};
+use crate::its::Its;
+use crate::launch::{Arg, Dimensions, ExecOptions, Launch, Mode};
 use crate::linked::Linked;
 use crate::local::LocalStack;
 use crate::memory::{GLOBAL_BASE, Memory};
@@ -22,6 +24,7 @@ use crate::registers::{LANES, Registers, lanes_of};
 use crate::stack::Stack;
 use crate::tally::Tally;
 use crate::timeline::Timeline;
+use crate::timing::Recorder;
 use crate::warp::{Pause, Warp};
 
 /// Most bytes that the registers and slots of a block's warps may take.
@@ -46,9 +49,13 @@ pub(crate) struct Engine<'a> {
     pub records_left: u64,
     pub too_many_records: bool,
     pub timeline: Option<Timeline>,
+    /// For the model of time.
+    pub timing: Option<Recorder>,
     pub events: Option<Vec<Event>>,
     pub traps: Vec<TrapRecord>,
     pub returns: Returns,
+    /// What is checked, if anything is.
+    pub checker: Option<Box<Checker>>,
     /// Unused frames, by function.
     pub pool: Vec<Vec<Frame>>,
     /// Bytes of the frames that are called, and how many there may be.
@@ -62,6 +69,8 @@ pub(crate) struct Engine<'a> {
 enum State {
     Ready,
     Waiting,
+    /// Its lanes give way.
+    Yielded,
     Ended,
 }
 
@@ -70,6 +79,7 @@ impl<'a> Engine<'a> {
         linked: &'a Linked<'a>,
         launch: &'a Launch,
         options: &'a ExecOptions,
+        checks: &Checks<'_>,
         dims: Dimensions,
     ) -> Result<Self, ExecError> {
         let program = linked
@@ -100,9 +110,17 @@ impl<'a> Engine<'a> {
             records_left: options.record_limit,
             too_many_records: false,
             timeline: options.timeline.then(Timeline::default),
+            timing: match &options.timing {
+                Some(_) if options.mode == Mode::Its => {
+                    return Err(LaunchError::TimedIndependently.into());
+                }
+                Some(model) => Some(Recorder::new(linked, model, dims.warps)?),
+                None => None,
+            },
             events: options.events.then(Vec::new),
             traps: Vec::new(),
             returns: Returns::new(program.func.results.len(), threads),
+            checker: Checker::new(linked, checks, dims.blocks),
             pool: linked.programs.iter().map(|_| Vec::new()).collect(),
             frame_bytes: 0,
             frame_limit: MAX_WARP_BYTES - bytes,
@@ -125,6 +143,11 @@ impl<'a> Engine<'a> {
         for grid_block in 0..self.dims.blocks {
             self.start_block(&mut warps, &template, grid_block);
             self.run_block(&mut warps)?;
+            self.time_block()?;
+            if let (Some(checker), Some(w)) = (&mut self.checker, warps.first()) {
+                let kernel = self.linked.program(self.linked.entry);
+                checker.finish_block(kernel.unwrap_or(self.program), w)?;
+            }
             let counters = warps.iter().map(|w: &Warp| w.counters);
             self.tally.warps.extend(counters);
         }
@@ -145,6 +168,9 @@ impl<'a> Engine<'a> {
         self.shared.fill(0);
         self.frame_bytes = 0;
         self.switch_to(self.linked.entry);
+        if let Some(checker) = &mut self.checker {
+            checker.start_block(self.dims.warps as usize);
+        }
         for number in 0..self.dims.warps {
             let first = number * LANES as u32;
             let count = (self.dims.threads - first).min(LANES as u32);
@@ -162,6 +188,7 @@ impl<'a> Engine<'a> {
                 w.first_thread = first_thread;
                 w.counters = WarpCounters::default();
                 w.progress = Progress::new();
+                w.open.clear();
             } else {
                 warps.push(Warp {
                     registers: template.clone(),
@@ -169,7 +196,7 @@ impl<'a> Engine<'a> {
                     exist,
                     live: exist,
                     local: LocalStack::default(),
-                    state: FrameState::base(self.linked.entry, LocalStack::default().mark()),
+                    state: FrameState::new(self.linked.entry, None, LocalStack::default().mark()),
                     callers: Vec::new(),
                     below: 0,
                     number,
@@ -180,14 +207,19 @@ impl<'a> Engine<'a> {
                     progress: Progress::new(),
                     alone: false,
                     open: Vec::new(),
+                    its: Its::default(),
                 });
             }
             let w = &mut warps[number as usize];
-            w.state = FrameState::base(self.linked.entry, w.local.mark());
+            w.state = FrameState::new(self.linked.entry, None, w.local.mark());
             let program = self.program;
             // That there is room was checked when the function was decoded.
+            let slots = w.local.mark();
             w.local
                 .push(&program.slots, program.local, program.local_align);
+            if self.options.mode == Mode::Its {
+                w.its.start(program.entry, exist, w.local.placed(slots));
+            }
             for (&place, arg) in self.program.params.iter().zip(self.args) {
                 let Arg::Varying(values) = arg else { continue };
                 let values = values[first_thread as usize..].iter();
@@ -203,23 +235,37 @@ impl<'a> Engine<'a> {
     fn run_block(&mut self, warps: &mut [Warp]) -> Result<(), ExecError> {
         let mut states = vec![State::Ready; warps.len()];
         loop {
-            let mut ready = states.iter().filter(|&&s| s == State::Ready).count();
+            // Warps that can run, now or when nobody else can.
+            let can_run = |s: &&State| matches!(s, State::Ready | State::Yielded);
+            let mut able = states.iter().filter(can_run).count();
             for (w, state) in warps.iter_mut().zip(&mut states) {
                 if *state != State::Ready {
                     continue;
                 }
-                ready -= 1;
-                w.alone = ready == 0;
+                w.alone = able == 1;
                 *state = match self.run_warp(w)? {
                     Pause::Finished => State::Ended,
                     Pause::Barrier => State::Waiting,
+                    Pause::Yield => State::Yielded,
                 };
+                able -= usize::from(*state != State::Yielded);
+            }
+            if able > 0 {
+                for state in &mut states {
+                    if *state == State::Yielded {
+                        *state = State::Ready;
+                    }
+                }
+                continue;
             }
             let waiting = states.iter().filter(|&&s| s == State::Waiting).count();
             if waiting == 0 {
                 return Ok(());
             }
             self.tally.counters.barriers += 1;
+            if let Some(checker) = &mut self.checker {
+                checker.pass_barrier();
+            }
             for (w, state) in warps.iter_mut().zip(&mut states) {
                 if *state == State::Waiting {
                     *state = State::Ready;
@@ -241,6 +287,11 @@ impl<'a> Engine<'a> {
         let mut summary = self.tally.summary(self.linked);
         let entry = self.linked.entry;
         let at = summary.functions.iter().position(|f| f.function == entry);
+        debug_assert!(
+            summary.adds_up(),
+            "lanes are lost or made: {:?}",
+            summary.counters
+        );
         let kernel = summary.functions.remove(at.unwrap_or(0));
         if let Some(program) = self.linked.program(entry) {
             self.program = program;
@@ -264,9 +315,11 @@ impl<'a> Engine<'a> {
             } else {
                 Ending::Trapped
             },
+            checked: self.checker.map(|c| c.checked()),
             traps: self.traps,
             memory: self.memory,
             timeline: self.timeline,
+            timing: self.timing.map(Recorder::finish),
             events: self.events,
         }
     }

@@ -2,6 +2,7 @@
 
 use warpfold_ir::{Block, FuncRef, Origin, TrapCode};
 
+use crate::check::CheckError;
 use crate::outcome::Site;
 
 /// What is wrong with a launch before it runs.
@@ -75,6 +76,17 @@ pub enum LaunchError {
     ReturnsTooLarge {
         /// Bytes; saturated.
         bytes: u64,
+    },
+    /// The model of time is asked of lanes that are scheduled independently.
+    #[error("the timing model is for stack mode")]
+    TimedIndependently,
+    /// A block is too large for the multiprocessor of the model of time.
+    #[error("a block of {warps} warps; the timing model has room for {room}")]
+    NotResident {
+        /// Warps of a block.
+        warps: u32,
+        /// Warps that are resident at once.
+        room: u32,
     },
     /// Registers and stack slots of a block's warps too large.
     #[error(
@@ -171,9 +183,19 @@ pub enum ExecError {
         /// Warp in the block.
         warp: u32,
     },
+    /// A check that was asked for found something wrong.
+    #[error("{0}")]
+    Check(Box<CheckError>),
     /// Timeline and events have too many records.
     #[error("more than {limit} timeline records and events")]
     RecordLimit {
+        /// The limit.
+        limit: u64,
+    },
+    /// The warps that are resident at once have too long a way for the model
+    /// of time.
+    #[error("more than {limit} steps of resident warps for the timing model")]
+    TimingLimit {
         /// The limit.
         limit: u64,
     },

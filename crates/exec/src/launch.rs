@@ -5,6 +5,7 @@ use warpfold_ir::Function;
 
 use crate::error::{ExecError, LaunchError};
 use crate::memory::{MAX_SHARED, Memory};
+use crate::timing::TimingModel;
 
 /// Most threads of a block.
 pub const MAX_BLOCK_THREADS: u64 = 1024;
@@ -42,9 +43,47 @@ pub enum Arg {
     Varying(Vec<u128>),
 }
 
+/// How the lanes of a warp are scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Mode {
+    /// By a reconvergence stack: lanes that split run side by side, and each side
+    /// waits at the join until all have come.
+    #[default]
+    Stack,
+    /// Independent thread scheduling: each lane has a place of its own, waits at
+    /// convergence barriers, and gives way where it may wait for another.
+    Its,
+}
+
+impl Mode {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Stack, Self::Its];
+
+    /// Its name: `stack` or `its`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stack => "stack",
+            Self::Its => "its",
+        }
+    }
+
+    /// The mode of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|m| m.name() == name)
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// How to run and what to record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExecOptions {
+    /// How lanes are scheduled.
+    pub mode: Mode,
     /// Where lanes join.
     pub joins: JoinRule,
     /// Most issues of the whole launch; more is
@@ -57,6 +96,8 @@ pub struct ExecOptions {
     pub call_depth: u32,
     /// Record a [`Timeline`](crate::Timeline).
     pub timeline: bool,
+    /// Schedule what runs by this [model of time](crate::timing); stack mode only.
+    pub timing: Option<TimingModel>,
     /// Make a [`Profile`](warpfold_analysis::Profile).
     pub profile: bool,
     /// Record every [`Event`](crate::Event) of every thread.
@@ -67,14 +108,16 @@ pub struct ExecOptions {
 }
 
 impl Default for ExecOptions {
-    /// Default joins, 100 million issues, 1,024 frames, nothing recorded, 16
+    /// Stack mode, default joins, 100 million issues, 1,024 frames, nothing recorded, 16
     /// million records.
     fn default() -> Self {
         Self {
+            mode: Mode::Stack,
             joins: JoinRule::Default,
             step_limit: 100_000_000,
             call_depth: 1024,
             timeline: false,
+            timing: None,
             profile: false,
             events: false,
             record_limit: 1 << 24,

@@ -46,6 +46,7 @@ mod access;
 mod atomic;
 mod calls;
 mod census;
+mod check;
 mod counters;
 mod cross;
 mod decode;
@@ -53,6 +54,7 @@ pub mod docs;
 mod engine;
 mod error;
 mod events;
+mod its;
 mod lanes;
 mod launch;
 mod linked;
@@ -68,19 +70,22 @@ mod record;
 mod registers;
 mod special;
 mod stack;
+mod stacked;
 mod tally;
 mod terminate;
 mod timeline;
+pub mod timing;
 mod transactions;
 mod warp;
 
+pub use check::{CheckError, Checked, Checks, PoisonUse, RacingAccess, RacingKind, Where};
 pub use counters::{
     BlockCounters, BranchCounters, BranchKinds, Counters, LoadStore, LostLanes, SharedTransactions,
     Transactions, WarpCounters,
 };
 pub use error::{ExecError, LaunchError};
 pub use events::{Event, EventKind, events_of};
-pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
+pub use launch::{Arg, ExecOptions, Launch, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS, Mode};
 pub use memory::{
     FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, Memory, SHARED_BASE,
 };
@@ -126,8 +131,23 @@ pub fn run_functions(
     launch: &Launch,
     options: &ExecOptions,
 ) -> Result<Outcome, ExecError> {
+    run_checked(functions, entry, launch, options, &Checks::NONE)
+}
+
+/// The same under [`Checks`]; [`Outcome::checked`] says how much was checked.
+///
+/// # Errors
+/// As [`run_functions`], and [`ExecError::Check`] with the first thing that a
+/// check finds wrong.
+pub fn run_checked(
+    functions: &[&Function],
+    entry: usize,
+    launch: &Launch,
+    options: &ExecOptions,
+    checks: &Checks<'_>,
+) -> Result<Outcome, ExecError> {
     let func = functions.get(entry).ok_or(LaunchError::Incomplete)?;
     let dims = launch.check(func)?;
-    let linked = linked::Linked::new(functions, entry, options.joins)?;
-    engine::Engine::new(&linked, launch, options, dims)?.run()
+    let linked = linked::Linked::new(functions, entry, options)?;
+    engine::Engine::new(&linked, launch, options, checks, dims)?.run()
 }

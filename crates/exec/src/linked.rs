@@ -6,10 +6,12 @@
 
 use std::collections::HashMap;
 
-use warpfold_analysis::JoinRule;
+use warpfold_analysis::yields::writes_memory;
+use warpfold_analysis::{Cfg, Loops, Yields};
 use warpfold_ir::{Function, Signature};
 
 use crate::error::LaunchError;
+use crate::launch::{ExecOptions, Mode};
 use crate::memory::FUNCTION_BASE;
 use crate::program::Program;
 
@@ -69,7 +71,7 @@ impl<'a> Linked<'a> {
     pub(crate) fn new(
         functions: &[&'a Function],
         entry: usize,
-        rule: JoinRule,
+        options: &ExecOptions,
     ) -> Result<Self, LaunchError> {
         let mut by_name = HashMap::new();
         for (i, func) in functions.iter().enumerate() {
@@ -87,7 +89,14 @@ impl<'a> Linked<'a> {
             if programs.get(at).is_none_or(Option::is_some) {
                 continue;
             }
-            programs[at] = Some(Program::new(functions[at], rule, &mut linker)?);
+            programs[at] = Some(Program::new(functions[at], options.joins, &mut linker)?);
+        }
+        if options.mode == Mode::Its {
+            let written = programs.iter().flatten().any(|p| writes_memory(p.func));
+            for program in programs.iter_mut().flatten() {
+                let cfg = Cfg::new(program.func);
+                program.yields = Yields::new(program.func, &cfg, &Loops::new(&cfg), written);
+            }
         }
         Ok(Self {
             narrow_pointers: programs.iter().flatten().any(|p| p.narrow_pointers),

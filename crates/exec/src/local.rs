@@ -4,6 +4,10 @@
 //! own above its caller's, so that a callee reaches a slot that it is handed
 //! the address of. Each lane has bytes of its own behind an address. A frame's
 //! bytes are zero when it begins, and unmapped when it is gone.
+//!
+//! Where lanes are scheduled on their own their frames are a tree and come and go
+//! in any order; then a lane sees the pieces of its own frames only, and the bytes
+//! of a piece that is gone are used for the next one of the same size.
 
 use std::rc::Rc;
 
@@ -21,6 +25,10 @@ struct Piece {
     start: usize,
     /// Addresses are those of a frame at [`LOCAL_BASE`].
     slots: Rc<[SlotPlace]>,
+    /// Lanes that see it.
+    lanes: u32,
+    /// Whether its frame is gone.
+    free: bool,
 }
 
 /// The slots of a warp's frames.
@@ -28,6 +36,19 @@ struct Piece {
 pub(crate) struct LocalStack {
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
+    /// Whether lanes see different pieces.
+    tree: bool,
+}
+
+/// Where a frame's slots lie that has been placed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placed {
+    /// How far their addresses are above those of a frame at [`LOCAL_BASE`].
+    pub offset: u64,
+    /// The piece; none of a frame without slots.
+    pub mark: Option<LocalMark>,
+    /// The first address above it.
+    pub end: u64,
 }
 
 /// How many frames with slots lie below a frame.
@@ -38,6 +59,7 @@ impl LocalStack {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.pieces.clear();
+        self.tree = false;
     }
 
     pub(crate) fn mark(&self) -> LocalMark {
@@ -72,8 +94,91 @@ impl LocalStack {
             bytes,
             start,
             slots: slots.clone(),
+            lanes: u32::MAX,
+            free: false,
         });
         Some(base - LOCAL_BASE)
+    }
+
+    /// Where the slots lie of the frame that `mark` was taken before, which is the
+    /// last one.
+    pub(crate) fn placed(&self, mark: LocalMark) -> Placed {
+        let piece = self.pieces.get(mark.0);
+        Placed {
+            offset: piece.map_or(0, |p| p.base - LOCAL_BASE),
+            mark: piece.map(|_| mark),
+            end: piece.map_or(LOCAL_BASE, |p| p.base + p.bytes),
+        }
+    }
+
+    /// The same for a frame of some lanes only, above what they have up to `top`.
+    /// Frames of other lanes may have the same addresses.
+    pub(crate) fn place(
+        &mut self,
+        slots: &Rc<[SlotPlace]>,
+        (bytes, align): (u64, u64),
+        top: u64,
+        lanes: u32,
+    ) -> Option<Placed> {
+        if slots.is_empty() {
+            return Some(Placed {
+                offset: 0,
+                mark: None,
+                end: top,
+            });
+        }
+        let base = top.checked_next_multiple_of(align)?;
+        if base + bytes > LOCAL_BASE + MAX_LOCAL {
+            return None;
+        }
+        self.tree = true;
+        let free = (self.pieces.iter()).position(|p| p.free && p.bytes == bytes);
+        let size = LANES * bytes as usize;
+        let start = free.map_or(self.bytes.len(), |i| self.pieces[i].start);
+        self.bytes.resize(self.bytes.len().max(start + size), 0);
+        self.bytes[start..start + size].fill(0);
+        let piece = Piece {
+            base,
+            bytes,
+            start,
+            slots: slots.clone(),
+            lanes,
+            free: false,
+        };
+        let mark = match free {
+            Some(i) => {
+                self.pieces[i] = piece;
+                i
+            }
+            None => {
+                self.pieces.push(piece);
+                self.pieces.len() - 1
+            }
+        };
+        Some(Placed {
+            offset: base - LOCAL_BASE,
+            mark: Some(LocalMark(mark)),
+            end: base + bytes,
+        })
+    }
+
+    /// Lanes see a piece no longer.
+    pub(crate) fn hide(&mut self, mark: LocalMark, lanes: u32) {
+        if let Some(piece) = self.pieces.get_mut(mark.0) {
+            piece.lanes &= !lanes;
+            self.tree = true;
+        }
+    }
+
+    /// Nobody sees a piece any longer.
+    pub(crate) fn free(&mut self, mark: LocalMark) {
+        self.hide(mark, u32::MAX);
+        if let Some(piece) = self.pieces.get_mut(mark.0) {
+            piece.free = true;
+        }
+        while let Some(piece) = self.pieces.pop_if(|p| p.free) {
+            self.bytes.truncate(piece.start);
+        }
     }
 
     /// Where lane `lane` has the `len` bytes at `address`, if one slot holds
@@ -81,6 +186,11 @@ impl LocalStack {
     #[inline(always)]
     pub(crate) fn find(&self, lane: usize, address: u64, len: usize) -> Option<usize> {
         let at = match self.pieces.as_slice() {
+            all if self.tree => {
+                let sees = |p: &Piece| p.base <= address && address < p.base + p.bytes;
+                all.iter()
+                    .rposition(|p| p.lanes >> lane & 1 == 1 && sees(p))?
+            }
             [_] => 0,
             all => all.partition_point(|p| p.base <= address).checked_sub(1)?,
         };

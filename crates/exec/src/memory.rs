@@ -112,6 +112,12 @@ impl Memory {
         self.buffers[i].base
     }
 
+    /// Whether the byte at `address` is in a read-only buffer.
+    pub(crate) fn is_readonly_at(&self, address: u64) -> bool {
+        self.locate(address, 1)
+            .is_some_and(|at| self.buffers[at.buffer].readonly)
+    }
+
     /// Whether buffer `i` is read-only.
     ///
     /// # Panics

@@ -89,6 +89,11 @@ impl Counters {
         add("extra_targets", self.extra_targets);
         add("stack_pushes", self.pushes);
         add("stack_max_depth", self.max_depth);
+        add("joins_on_time", self.joins_on_time);
+        add("joins_deferred", self.joins_deferred);
+        add("joins_early", self.joins_early);
+        add("barrier_max_depth", self.max_barrier_depth);
+        add("yields", self.yields);
         add("call_max_depth", self.max_call_depth);
         add("barriers", self.barriers);
         add("traps", self.traps);

@@ -5,11 +5,13 @@ use std::fmt;
 use warpfold_analysis::Profile;
 use warpfold_ir::{Block, Inst, Origin, TrapCode};
 
+use crate::check::Checked;
 use crate::counters::{BlockCounters, BranchCounters, Counters, WarpCounters};
 use crate::error::describe;
 use crate::events::Event;
 use crate::memory::Memory;
 use crate::timeline::Timeline;
+use crate::timing::Timing;
 
 /// A place where something issues.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +20,9 @@ pub enum Site {
     Inst(Inst),
     /// A block's terminator.
     Term(Block),
+    /// Behind a block's terminator, where lanes that go round a loop give way to
+    /// others; independent thread scheduling only.
+    Yield(Block),
 }
 
 impl fmt::Display for Site {
@@ -25,6 +30,7 @@ impl fmt::Display for Site {
         match self {
             Self::Inst(i) => write!(f, "{i}"),
             Self::Term(b) => write!(f, "end of {b}"),
+            Self::Yield(b) => write!(f, "yield behind {b}"),
         }
     }
 }
@@ -176,8 +182,12 @@ pub struct Outcome {
     pub profile: Option<Profile>,
     /// The timeline, if asked for.
     pub timeline: Option<Timeline>,
+    /// Cycles by the model of time, if asked for.
+    pub timing: Option<Timing>,
     /// Every event, by thread and in each thread in order, if asked for.
     pub events: Option<Vec<Event>>,
+    /// How much was checked, if anything was to be.
+    pub checked: Option<Checked>,
     /// How it ended.
     pub end: Ending,
 }

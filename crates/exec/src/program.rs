@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cranelift_entity::SecondaryMap;
-use warpfold_ir::{Block, Function, Inst, MemFlags, Origin, TrapCode};
+use warpfold_analysis::Yields;
+use warpfold_ir::{Block, Function, Inst, MemFlags, Origin, TrapCode, Value};
 
 use crate::memory::SlotPlace;
 use crate::moves::Move;
@@ -130,6 +131,8 @@ pub(crate) struct BranchCode {
     pub block: Block,
     pub cond: Cond,
     pub join: Option<Block>,
+    /// Whether the textbook's join is later.
+    pub deferred: bool,
     /// Charged as proven: marked so, or with a single target block.
     pub proven: bool,
     pub edges: Range<u32>,
@@ -173,6 +176,8 @@ pub(crate) struct Program<'a> {
     pub params: Vec<Place>,
     /// Registers of returned values, `ret` by `ret`.
     pub returned: Vec<Place>,
+    /// Registers of all values.
+    pub places: SecondaryMap<Value, Option<Place>>,
     pub entry: Block,
     /// Registers of each file.
     pub sizes: [usize; Kind::COUNT],
@@ -183,6 +188,8 @@ pub(crate) struct Program<'a> {
     pub local_align: u64,
     /// Whether an address is 32 bits wide.
     pub narrow_pointers: bool,
+    /// Back edges on which lanes give way; none in stack mode.
+    pub yields: Yields,
 }
 
 impl Program<'_> {
@@ -207,7 +214,7 @@ impl Program<'_> {
     pub(crate) fn origin(&self, site: Site) -> Origin {
         match site {
             Site::Inst(inst) => self.func.inst(inst).origin,
-            Site::Term(b) => self.func.block(b).origin,
+            Site::Term(b) | Site::Yield(b) => self.func.block(b).origin,
         }
     }
 

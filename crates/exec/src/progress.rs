@@ -12,6 +12,9 @@
 //! [`FIRST`]. Most snapshots differ in the loop counter: the register that
 //! differed last time is compared first.
 //!
+//! With independent thread scheduling the whole warp is compared, see
+//! [`its::progress`](crate::its::progress).
+//!
 //! Only lanes that live count. Where another warp took part in a barrier
 //! since, the snapshot is void: the warp may have waited for it.
 
@@ -20,6 +23,24 @@ use crate::stack::Stack;
 
 /// Back edges before the first snapshot, a power of two.
 const FIRST: u64 = 64;
+
+/// Counts back edges: when to compare with the snapshot, and when to take a new
+/// one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BackEdges(u64);
+
+impl BackEdges {
+    /// One more. Whether it is time to look.
+    pub(crate) fn pass(&mut self) -> bool {
+        self.0 += 1;
+        self.0 >= FIRST
+    }
+
+    /// Whether to take a snapshot now.
+    pub(crate) fn snapshot_is_due(&self) -> bool {
+        self.0.is_power_of_two()
+    }
+}
 
 #[derive(Clone, Debug)]
 struct Snapshot {
@@ -32,7 +53,7 @@ struct Snapshot {
 /// What is known of a warp's progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
-    back_edges: u64,
+    back_edges: BackEdges,
     snapshot: Option<Box<Snapshot>>,
     /// A register that differed.
     witness: Place,
@@ -41,7 +62,7 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Self {
         Self {
-            back_edges: 0,
+            back_edges: BackEdges::default(),
             snapshot: None,
             witness: Place {
                 kind: Kind::Pred,
@@ -65,8 +86,7 @@ impl Progress {
         changes: u64,
         alone: bool,
     ) -> bool {
-        self.back_edges += 1;
-        if self.back_edges < FIRST {
+        if !self.back_edges.pass() {
             return false;
         }
         if let Some(old) = &self.snapshot
@@ -84,7 +104,7 @@ impl Progress {
                 }
             }
         }
-        if self.back_edges.is_power_of_two() {
+        if self.back_edges.snapshot_is_due() {
             self.snapshot = Some(Box::new(Snapshot {
                 registers: registers.clone(),
                 stack: stack.clone(),

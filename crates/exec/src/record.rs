@@ -6,11 +6,12 @@ use warpfold_ir::{Block, MemFlags, Opcode};
 use crate::access::Request;
 use crate::engine::Engine;
 use crate::events::{Event, EventKind};
+use crate::launch::Mode;
 use crate::outcome::{Site, TrapRecord};
 use crate::program::{Access, Op};
 use crate::registers::{Place, lanes_of};
 use crate::timeline::{Issue, Pass, StackEntry};
-use crate::warp::Warp;
+use crate::warp::{Cursor, Warp};
 
 impl Engine<'_> {
     /// Whether `n` more records are allowed. When not, the launch ends at the
@@ -38,7 +39,10 @@ impl Engine<'_> {
             function: w.state.function,
             block,
             mask,
-            depth: w.stack_depth() as u32,
+            depth: match self.options.mode {
+                Mode::Stack => w.stack_depth() as u32,
+                Mode::Its => w.its.nesting(mask) as u32,
+            },
         });
         t.passes.len() as u32 - 1
     }
@@ -79,6 +83,21 @@ impl Engine<'_> {
         }
     }
 
+    /// Lanes give way behind the terminator of the pass at the cursor.
+    pub(crate) fn record_yield(&mut self, at: Cursor, mask: u32) {
+        if self.timeline.is_none() || !self.spend_records(1) {
+            return;
+        }
+        if let Some(t) = &mut self.timeline {
+            t.issues.push(Issue {
+                pass: at.pass,
+                site: Site::Yield(at.block),
+                mask,
+                on: mask,
+            });
+        }
+    }
+
     /// Only the lanes `left` go on to `n` recorded issues. With none left the
     /// records are void and go at the end.
     pub(crate) fn correct_records(&mut self, record: usize, n: usize, left: u32) {
@@ -98,6 +117,9 @@ impl Engine<'_> {
 
     /// Keeps the stack when it is deeper than ever.
     pub(crate) fn note_depth(&mut self, w: &Warp) {
+        if self.options.mode != Mode::Stack {
+            return;
+        }
         let depth = w.stack_depth() as u64;
         if depth <= self.tally.counters.max_depth {
             return;

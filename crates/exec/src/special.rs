@@ -6,7 +6,9 @@ use warpfold_ir::{Opcode, Type};
 use crate::counters::Side;
 use crate::engine::Engine;
 use crate::error::ExecError;
+use crate::its::State;
 use crate::lanes::TYPES;
+use crate::launch::Mode;
 use crate::registers::{LANES, Lane, On, put};
 use crate::warp::Warp;
 use crate::{access, atomic, cross};
@@ -18,7 +20,8 @@ pub(crate) enum Special {
     Fault(u32),
     /// These lanes left.
     Exit(u32),
-    Barrier,
+    /// The lanes wait for others.
+    Wait(State),
     /// The number of the call.
     Call(u32),
 }
@@ -39,7 +42,7 @@ impl Engine<'_> {
                 (false, true) => Side::Store,
                 (false, false) => Side::Load,
             };
-            return Ok(self.access(w, i, on, opcode, ty, side));
+            return self.access(w, i, on, opcode, ty, side);
         }
         match opcode {
             Opcode::Exit => Ok(Special::Exit(on.mask)),
@@ -49,23 +52,15 @@ impl Engine<'_> {
                 Ok(Special::Exit(on.mask))
             }
             Opcode::Barrier | Opcode::WarpSync => {
-                let missing = w.live & !on.mask;
-                if missing != 0 {
-                    let (site, origin) = self.program.site(i);
-                    return Err(ExecError::BarrierDivergence {
-                        arrived: on.mask,
-                        missing,
-                        site,
-                        origin,
-                        function: w.state.function,
-                        grid_block: w.grid_block,
-                        warp: w.number,
-                    });
+                let all = w.live & !on.mask == 0;
+                match (opcode, self.options.mode) {
+                    (Opcode::Barrier, _) if all => Ok(Special::Wait(State::Barrier)),
+                    (_, _) if all => Ok(Special::Next),
+                    // The others wait until these are at their join.
+                    (_, Mode::Stack) => Err(self.barrier_divergence(w, i, on.mask)),
+                    (Opcode::Barrier, Mode::Its) => Ok(Special::Wait(State::Barrier)),
+                    (_, Mode::Its) => Ok(Special::Wait(State::WarpSync)),
                 }
-                Ok(match opcode {
-                    Opcode::Barrier => Special::Barrier,
-                    _ => Special::Next,
-                })
             }
             _ => {
                 if !cross::execute(&mut w.registers, opcode, ty, op, on)
@@ -79,6 +74,20 @@ impl Engine<'_> {
                 }
                 Ok(Special::Next)
             }
+        }
+    }
+
+    /// Lanes wait at op `i` for others that cannot come.
+    pub(crate) fn barrier_divergence(&self, w: &Warp, i: usize, arrived: u32) -> ExecError {
+        let (site, origin) = self.program.site(i);
+        ExecError::BarrierDivergence {
+            arrived,
+            missing: w.live & !arrived,
+            site,
+            origin,
+            function: w.state.function,
+            grid_block: w.grid_block,
+            warp: w.number,
         }
     }
 
@@ -118,7 +127,7 @@ impl Engine<'_> {
         opcode: Opcode,
         ty: Type,
         side: Side,
-    ) -> Special {
+    ) -> Result<Special, ExecError> {
         let program = self.program;
         let op = &program.ops[i];
         let code = &program.accesses[usize::from(op.c)];
@@ -136,11 +145,15 @@ impl Engine<'_> {
         self.changes += u64::from(request.changed);
         request.count(&mut self.tally.counters, code, side);
         self.record_access(w, i, code, &request, opcode);
+        self.time_access(w, i, &request);
+        if self.checker.is_some() {
+            self.check_access(w, i, code, &request, opcode)?;
+        }
         if request.faults == 0 {
-            return Special::Next;
+            return Ok(Special::Next);
         }
         self.trap_lanes(w, i, request.faults, Some(&request.address));
-        Special::Fault(request.faults)
+        Ok(Special::Fault(request.faults))
     }
 
     /// Thread indices of the lanes from thread `first` of a block on.

@@ -48,6 +48,8 @@ impl WarpLanes {
 pub(crate) struct BranchTally {
     pub executions: u64,
     pub taken: Vec<u64>,
+    /// By edge: lanes that took it.
+    pub taken_lanes: Vec<u64>,
     pub divergent: u64,
     pub extra_targets: u64,
     lanes: u64,
@@ -94,6 +96,22 @@ pub(crate) struct Summary {
     pub counters: Counters,
     /// Those that are reached, by position.
     pub functions: Vec<FunctionOutcome>,
+}
+
+impl Summary {
+    /// Whether the lanes of all issues add up, in total and at each branch, no
+    /// issue had none, and the issues of all classes are all issues.
+    pub(crate) fn adds_up(&self) -> bool {
+        let c = &self.counters;
+        let mut branches = self.functions.iter().flat_map(|f| &f.branches);
+        let by_lanes = c.active_lanes.iter().zip(0..);
+        c.lanes_add_up()
+            && c.active_lanes[0] == 0
+            && c.active_lanes.iter().sum::<u64>() == c.inst_executed
+            && by_lanes.map(|(n, lanes)| n * lanes).sum::<u64>() == c.thread_inst_executed
+            && c.classes.iter().sum::<u64>() == c.inst_executed
+            && branches.all(|b| 32 * b.executions == b.lanes + b.lost.total())
+    }
 }
 
 impl Tally {
@@ -229,6 +247,7 @@ impl FunctionTally {
         let branch = |edges: usize| BranchTally {
             executions: 0,
             taken: vec![0; edges],
+            taken_lanes: vec![0; edges],
             divergent: 0,
             extra_targets: 0,
             lanes: 0,
@@ -336,6 +355,7 @@ impl FunctionTally {
             counts.executions = t.executions;
             counts.taken.extend(t.taken.iter().copied());
             counts.splits = t.divergent;
+            counts.lanes.extend(t.taken_lanes.iter().copied());
         }
         for &b in &program.func.layout {
             for (k, &n) in self.segments_of(program, b).iter().enumerate() {

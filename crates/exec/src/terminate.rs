@@ -3,19 +3,28 @@
 use smallvec::SmallVec;
 use warpfold_ir::Block;
 
-use crate::calls::CallSite;
+use crate::calls::{CallSite, Pending};
 use crate::engine::Engine;
 use crate::error::ExecError;
+use crate::launch::Mode;
 use crate::program::{Cond, Term};
 use crate::registers::lanes_of;
 use crate::stack::Groups;
-use crate::warp::Warp;
+use crate::warp::{Cursor, Warp};
 
 impl Engine<'_> {
-    /// Executes the terminator of `b` for the lanes at the top.
-    pub(crate) fn terminate(&mut self, w: &mut Warp, b: Block) -> Result<(), ExecError> {
+    /// Executes the terminator of the block at the cursor for the lanes `mask`.
+    pub(crate) fn terminate(
+        &mut self,
+        w: &mut Warp,
+        at: Cursor,
+        mask: u32,
+    ) -> Result<(), ExecError> {
         let program = self.program;
-        let mask = w.stack.top().map_or(0, |e| e.mask);
+        let b = at.block;
+        if let Some(checker) = &mut self.checker {
+            checker.terminate(program, w, b, mask)?;
+        }
         let code = program.blocks[b]
             .as_ref()
             .expect("the block that runs is laid out");
@@ -23,10 +32,10 @@ impl Engine<'_> {
             Term::Jump(edge) => {
                 self.take_edge(w, *edge as usize, mask);
                 let edge = &program.edges[*edge as usize];
-                w.stack.go(edge.target);
+                self.go(w, edge.target, mask, at)?;
                 edge.back
             }
-            Term::Branch(branch) => self.branch(w, *branch as usize, mask),
+            Term::Branch(branch) => self.branch(w, *branch as usize, at, mask)?,
             Term::Ret(values) => {
                 let values = &program.returned[values.start as usize..values.end as usize];
                 self.give_back(w, mask, code.segments.end as usize - 1, values);
@@ -34,9 +43,13 @@ impl Engine<'_> {
             }
             Term::Call(call) => {
                 let segment = code.segments.end as usize - 1;
-                let lost = self.call(w, *call, mask, CallSite::Tail(b));
+                let (callees, lost) = self.callees(w, *call, mask, CallSite::Tail(b));
                 self.retire(w, segment, lost);
                 self.leave_function(w, segment, mask & !lost);
+                match self.options.mode {
+                    Mode::Stack => w.state.pending = Pending::new(callees, true),
+                    Mode::Its => self.its_call(w, &callees, None, segment),
+                }
                 false
             }
             Term::Trap(trap) => {
@@ -49,7 +62,7 @@ impl Engine<'_> {
             }
         };
         if back {
-            return self.check_progress(w);
+            return self.check_progress(w, mask);
         }
         Ok(())
     }
@@ -57,6 +70,7 @@ impl Engine<'_> {
     /// Copies the block arguments of an edge.
     #[inline(always)]
     fn take_edge(&mut self, w: &mut Warp, edge: usize, mask: u32) {
+        self.time_edge(w, edge);
         let moves = &self.program.edges[edge].moves;
         let on = w.on(mask);
         for m in &self.program.moves[moves.start as usize..moves.end as usize] {
@@ -64,8 +78,26 @@ impl Engine<'_> {
         }
     }
 
+    /// All lanes that ran go on at one block.
+    #[inline(always)]
+    fn go(&mut self, w: &mut Warp, target: Block, mask: u32, at: Cursor) -> Result<(), ExecError> {
+        match self.options.mode {
+            Mode::Stack => {
+                w.stack.go(target);
+                Ok(())
+            }
+            Mode::Its => self.its_go(w, &Groups::from_slice(&[(target, mask)]), at),
+        }
+    }
+
     /// Executes a branch or switch. Returns whether a back edge was taken.
-    fn branch(&mut self, w: &mut Warp, index: usize, mask: u32) -> bool {
+    fn branch(
+        &mut self,
+        w: &mut Warp,
+        index: usize,
+        at: Cursor,
+        mask: u32,
+    ) -> Result<bool, ExecError> {
         let program = self.program;
         let code = &program.branches[index];
         let lanes = w.lanes(mask);
@@ -79,7 +111,9 @@ impl Engine<'_> {
         let mut groups = Groups::new();
         let mut back = false;
         let mut take = |engine: &mut Self, w: &mut Warp, edge: usize, lanes: u32| {
-            engine.tally.branch(index).taken[edge] += 1;
+            let tally = engine.tally.branch(index);
+            tally.taken[edge] += 1;
+            tally.taken_lanes[edge] += u64::from(lanes.count_ones());
             engine.take_edge(w, first_edge + edge, lanes);
             let edge = &program.edges[first_edge + edge];
             back |= edge.back;
@@ -116,31 +150,42 @@ impl Engine<'_> {
             }
         }
         if let [(target, _)] = groups[..] {
-            w.stack.go(target);
+            self.go(w, target, mask, at)?;
         } else {
             let tally = &mut self.tally;
             tally.branch(index).divergent += 1;
             tally.branch(index).extra_targets += groups.len() as u64 - 1;
-            tally.counters.pushes += w.stack.split(&groups, code.join);
-            self.note_depth(w);
+            match self.options.mode {
+                Mode::Stack => {
+                    tally.counters.pushes += w.stack.split(&groups, code.join);
+                    self.note_depth(w);
+                }
+                Mode::Its => self.its_split(w, &groups, code.join, code.deferred, at)?,
+            }
         }
-        back
+        Ok(back)
     }
 
     /// Notices a warp that goes round for ever.
-    fn check_progress(&mut self, w: &mut Warp) -> Result<(), ExecError> {
-        let repeats = w
-            .progress
-            .repeats(&w.registers, &w.stack, w.live, self.changes, w.alone);
-        match w.stack.top() {
-            Some(top) if repeats => Err(ExecError::NoProgress {
-                block: top.pc,
+    fn check_progress(&mut self, w: &mut Warp, mask: u32) -> Result<(), ExecError> {
+        let round = match self.options.mode {
+            Mode::Stack => {
+                let repeats =
+                    w.progress
+                        .repeats(&w.registers, &w.stack, w.live, self.changes, w.alone);
+                w.stack.top().filter(|_| repeats).map(|e| (e.pc, e.mask))
+            }
+            Mode::Its => self.its_round(w, mask),
+        };
+        match round {
+            None => Ok(()),
+            Some((block, mask)) => Err(ExecError::NoProgress {
+                block,
                 function: w.state.function,
-                mask: top.mask,
+                mask,
                 grid_block: w.grid_block,
                 warp: w.number,
             }),
-            _ => Ok(()),
         }
     }
 }

@@ -20,7 +20,8 @@ pub struct Pass {
     pub block: Block,
     /// The lanes that enter.
     pub mask: u32,
-    /// Entries on the stacks of all frames, the bases included.
+    /// Entries on the stacks of all frames, the bases included; with independent
+    /// thread scheduling, the convergence barriers that the lanes are inside of.
     pub depth: u32,
 }
 
@@ -58,6 +59,6 @@ pub struct Timeline {
     /// Issues, in order.
     pub issues: Vec<Issue>,
     /// The stacks of all frames when they were deepest for the first time,
-    /// bottom first.
+    /// bottom first; stack mode only.
     pub deepest: Vec<StackEntry>,
 }

@@ -1,19 +1,22 @@
-//! Running one warp: the loop over block passes and their ops.
+//! Running one block pass of a warp: the loop over its ops.
 //!
-//! The top of the stack says which lanes run which block. A pass runs the
-//! block's segments in order; a guarded exit may leave fewer lanes, or none, to
-//! the next one. At the end the terminator moves the lanes on. A barrier
-//! interrupts a pass: the warp then waits, and goes on behind it. So does a call,
+//! Which lanes run which block is for the mode to say: the
+//! [reconvergence stack](crate::stacked), or each [group](crate::its) by itself. A
+//! pass runs the block's segments in order; a guarded exit may leave fewer lanes,
+//! or none, to the next one. At the end the terminator moves the lanes on. A barrier
+//! interrupts a pass: the lanes then wait, and go on behind it. So does a call,
 //! see [`calls`](crate::calls).
 
 use warpfold_ir::Block;
 
-use crate::calls::{Behind, CallSite, Frame, FrameState, Resume};
+use crate::calls::{Behind, CallSite, Frame, FrameState, Pending, Resume};
 use crate::census::Open;
 use crate::counters::WarpCounters;
 use crate::engine::Engine;
 use crate::error::ExecError;
+use crate::its::{Its, State};
 use crate::lanes::execute;
+use crate::launch::Mode;
 use crate::local::LocalStack;
 use crate::loops::Step;
 use crate::program::{NO_GUARD, Op};
@@ -41,6 +44,8 @@ pub(crate) enum Pause {
     Finished,
     /// It waits at a barrier.
     Barrier,
+    /// What lanes it has left give way to other warps.
+    Yield,
 }
 
 /// A warp.
@@ -74,15 +79,18 @@ pub(crate) struct Warp {
     pub alone: bool,
     /// Executions of region heads whose lanes are inside.
     pub open: Vec<Open>,
+    /// Where the lanes are, with independent thread scheduling.
+    pub its: Its,
 }
 
 /// How a pass goes on.
-enum Flow {
-    /// At the terminator.
-    End,
+pub(crate) enum Flow {
+    /// At the terminator, with these lanes.
+    End(u32),
     /// All its lanes have left.
     Gone,
-    Barrier,
+    /// Its lanes wait for others, and go on there.
+    Wait { at: Cursor, state: State },
     /// Its lanes go into other functions.
     Call,
 }
@@ -107,59 +115,41 @@ impl Warp {
 impl Engine<'_> {
     /// Runs a warp until it ends or waits.
     pub(crate) fn run_warp(&mut self, w: &mut Warp) -> Result<Pause, ExecError> {
-        self.switch_to(w.state.function);
-        loop {
-            if !w.state.pending.is_empty() {
-                self.dispatch(w);
-                continue;
-            }
-            let cursor = match w.state.resume.take() {
-                Some(Resume::Barrier(cursor)) => cursor,
-                Some(Resume::Call(behind)) => match self.go_on(w, behind)? {
-                    Some(cursor) => cursor,
-                    None => continue,
-                },
-                None => match self.enter(w)? {
-                    Some(cursor) => cursor,
-                    None if w.callers.is_empty() => return Ok(Pause::Finished),
-                    None => {
-                        self.leave_frame(w);
-                        continue;
-                    }
-                },
-            };
-            match self.run_pass(w, cursor)? {
-                Flow::End => self.terminate(w, cursor.block)?,
-                Flow::Gone | Flow::Call => {}
-                Flow::Barrier => return Ok(Pause::Barrier),
-            }
+        match self.options.mode {
+            Mode::Stack => self.run_stacked(w),
+            Mode::Its => self.run_its(w),
         }
     }
 
-    /// Begins a pass of the block at the top of the stack.
-    fn enter(&mut self, w: &mut Warp) -> Result<Option<Cursor>, ExecError> {
-        let Some(&top) = w.stack.top() else {
-            return Ok(None);
-        };
-        let code = self.program.blocks[top.pc]
+    /// Lanes enter a block.
+    pub(crate) fn enter(
+        &mut self,
+        w: &mut Warp,
+        block: Block,
+        mask: u32,
+    ) -> Result<Cursor, ExecError> {
+        let code = self.program.blocks[block]
             .as_ref()
             .expect("targets of a verified function are laid out");
         let segment = code.segments.start as usize;
-        self.tally.enter_block(top.pc, top.mask);
+        self.tally.enter_block(block, mask);
         if let Some(census) = &mut self.census
             && w.state.function == self.linked.entry
         {
-            census.enter(&mut w.open, top.pc, top.mask);
+            census.enter(&mut w.open, block, mask);
         }
-        let pass = self.record_pass(w, top.pc, top.mask);
-        let record = self.begin_segment(w, segment, top.mask, pass)?;
-        Ok(Some(Cursor {
-            block: top.pc,
+        if let Some(checker) = &mut self.checker {
+            checker.enter(self.program, w, block, mask)?;
+        }
+        let pass = self.record_pass(w, block, mask);
+        let record = self.begin_segment(w, segment, mask, pass)?;
+        Ok(Cursor {
+            block,
             segment,
             op: self.program.segments[segment].first as usize,
             pass,
             record,
-        }))
+        })
     }
 
     /// Counts a segment. Returns the timeline record of its first issue.
@@ -170,23 +160,12 @@ impl Engine<'_> {
         mask: u32,
         pass: u32,
     ) -> Result<usize, ExecError> {
+        debug_assert!(mask != 0, "nothing issues without an active lane");
         if self.too_many_records {
             return Err(self.record_limit());
         }
         let code = &self.program.segments[segment];
-        match self.steps_left.checked_sub(code.issues.all) {
-            Some(left) => self.steps_left = left,
-            None => {
-                return Err(ExecError::StepLimit {
-                    limit: self.options.step_limit,
-                    block: code.block,
-                    function: w.state.function,
-                    mask,
-                    grid_block: w.grid_block,
-                    warp: w.number,
-                });
-            }
-        }
+        self.spend_steps(w, code.issues.all, code.block, mask)?;
         let lanes = w.lanes(mask);
         self.tally
             .begin_segment(segment, code.issues, lanes, &mut w.counters);
@@ -195,35 +174,95 @@ impl Engine<'_> {
         {
             census.segment(&mut w.open, segment, mask);
         }
+        self.time_segment(w, segment);
         Ok(self.record_segment(segment, mask, pass))
     }
 
-    /// Runs the ops from the cursor to the end of the block.
-    fn run_pass(&mut self, w: &mut Warp, mut at: Cursor) -> Result<Flow, ExecError> {
+    /// Takes issues that are about to happen off the limit.
+    #[inline(always)]
+    pub(crate) fn spend_steps(
+        &mut self,
+        w: &Warp,
+        issues: u64,
+        block: Block,
+        mask: u32,
+    ) -> Result<(), ExecError> {
+        match self.steps_left.checked_sub(issues) {
+            Some(left) => {
+                self.steps_left = left;
+                Ok(())
+            }
+            None => Err(ExecError::StepLimit {
+                limit: self.options.step_limit,
+                block,
+                function: w.state.function,
+                mask,
+                grid_block: w.grid_block,
+                warp: w.number,
+            }),
+        }
+    }
+
+    /// Runs the ops from the cursor to the end of the block, for the lanes `mask`.
+    pub(crate) fn run_pass(
+        &mut self,
+        w: &mut Warp,
+        at: Cursor,
+        mask: u32,
+    ) -> Result<Flow, ExecError> {
+        match self.checker.is_some() {
+            false => self.run_ops::<false>(w, at, mask),
+            true => self.run_ops::<true>(w, at, mask),
+        }
+    }
+
+    /// A function of its own where something is checked, so that the checks cost
+    /// nothing elsewhere.
+    fn run_ops<const CHECKED: bool>(
+        &mut self,
+        w: &mut Warp,
+        mut at: Cursor,
+        mut mask: u32,
+    ) -> Result<Flow, ExecError> {
         let program = self.program;
-        let mut mask = w.stack.top().map_or(0, |e| e.mask);
         loop {
             let segment = &program.segments[at.segment];
             let mut all = w.on(mask);
             let first = segment.first as usize;
             for i in at.op..segment.end as usize {
                 let op = &program.ops[i];
+                if CHECKED && let Some(checker) = &mut self.checker {
+                    checker.before(program, w, i, mask)?;
+                }
                 let on = if op.guard == NO_GUARD {
                     all
                 } else {
                     self.guard(w, op, mask, at.record + (i - first))
                 };
                 if on.mask == 0 {
+                    if CHECKED {
+                        self.check_result(w, at.block, i, mask)?;
+                    }
                     continue;
                 }
                 let left = match execute(&mut w.registers, op, on) {
-                    Step::Done => continue,
+                    Step::Done => {
+                        if CHECKED {
+                            self.check_result(w, at.block, i, mask)?;
+                        }
+                        continue;
+                    }
                     Step::Fault(lanes) => {
                         self.trap_lanes(w, i, lanes, None);
                         lanes
                     }
                     Step::Special => match self.special(w, i, on)? {
-                        Special::Next => continue,
+                        Special::Next => {
+                            if CHECKED {
+                                self.check_result(w, at.block, i, mask)?;
+                            }
+                            continue;
+                        }
                         Special::Fault(lanes) => lanes,
                         Special::Exit(lanes) => {
                             // The last op of its segment: nothing to correct.
@@ -231,32 +270,44 @@ impl Engine<'_> {
                             mask &= !lanes;
                             continue;
                         }
-                        Special::Barrier => {
-                            w.state.resume = Some(Resume::Barrier(Cursor { op: i + 1, ..at }));
-                            return Ok(Flow::Barrier);
+                        Special::Wait(state) => {
+                            let at = Cursor { op: i + 1, ..at };
+                            return Ok(Flow::Wait { at, state });
                         }
                         Special::Call(call) => {
                             // The last op of its segment, too.
-                            let lost = self.call(w, call, mask, CallSite::Op(i));
+                            let (callees, lost) = self.callees(w, call, mask, CallSite::Op(i));
                             self.retire(w, at.segment, lost);
-                            w.state.resume = Some(Resume::Call(Behind {
+                            let behind = Behind {
                                 block: at.block,
                                 segment: at.segment + 1,
                                 pass: at.pass,
-                                mask: mask & !lost,
-                            }));
+                            };
+                            match self.options.mode {
+                                Mode::Stack => {
+                                    w.state.pending = Pending::new(callees, false);
+                                    w.state.resume = Some(Resume::Call(behind, mask & !lost));
+                                }
+                                Mode::Its => self.its_call(w, &callees, Some(behind), at.segment),
+                            }
                             return Ok(Flow::Call);
                         }
                     },
                 };
+                if CHECKED && let Some(checker) = &mut self.checker {
+                    checker.fault(program, w, i, left)?;
+                }
                 mask = self.lose_lanes(w, at, i, mask, left);
                 all = w.on(mask);
+                if CHECKED && mask != 0 {
+                    self.check_result(w, at.block, i, mask)?;
+                }
                 if mask == 0 {
                     return Ok(Flow::Gone);
                 }
             }
             if segment.last {
-                return Ok(Flow::End);
+                return Ok(Flow::End(mask));
             }
             if mask == 0 {
                 return Ok(Flow::Gone);
@@ -282,6 +333,7 @@ impl Engine<'_> {
             self.tally.add(rest, after, &mut w.counters);
         } else {
             self.steps_left += rest.all;
+            self.time_cut(w, rest.all);
             let term = code.last.then_some(code.block);
             self.tally.abandon(i + 1..code.end as usize, term);
         }

@@ -1,12 +1,13 @@
 //! What the book's pages on counters and on the execution model say in tables
-//! is the code's: generated tables, and two examples that are run.
+//! is the code's: generated tables, and three examples that are run.
 //! `BLESS=1` rewrites them.
 
 use std::path::{Path, PathBuf};
 
 use warpfold_analysis::{Cfg, JoinRule, Joins};
 use warpfold_exec::{
-    Arg, ExecError, ExecOptions, Launch, LaunchError, Outcome, Timeline, docs, run,
+    Arg, ExecError, ExecOptions, Launch, LaunchError, Memory, Mode, Outcome, Site, Timeline, docs,
+    run,
 };
 use warpfold_ir::{Block, Function, parse_function, verify};
 
@@ -100,6 +101,62 @@ fn deepest(t: &Timeline) -> String {
     text
 }
 
+/// Three lanes want a lock.
+fn lock(mode: Mode) -> Result<Outcome, ExecError> {
+    let mut memory = Memory::new();
+    let address = memory.add(vec![0; 8], false);
+    let launch = Launch {
+        memory,
+        ..Launch::linear(1, 3).with_args(vec![Arg::Uniform(address.into())])
+    };
+    let options = ExecOptions {
+        mode,
+        timeline: true,
+        ..ExecOptions::default()
+    };
+    run(&kernel("lock kernel"), &launch, &options)
+}
+
+fn lock_on_the_stack() -> String {
+    match lock(Mode::Stack) {
+        Err(ExecError::NoProgress { block, mask, .. }) => format!(
+            "| the run |\n|---|\n| `NoProgress` in `{block}`: lanes `{}` |\n",
+            &lanes(mask)[..3]
+        ),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn lock_passes(t: &Timeline) -> String {
+    let mut text =
+        "| pass | block | lanes | issues | of these yields |\n|---|---|---|---|---|\n".to_owned();
+    for (i, p) in t.passes.iter().enumerate() {
+        let own = t.issues.iter().filter(|x| x.pass as usize == i);
+        let yields = own.clone().filter(|x| matches!(x.site, Site::Yield(_)));
+        text += &format!(
+            "| {} | `{}` | `{}` | {} | {} |\n",
+            i + 1,
+            p.block,
+            &lanes(p.mask)[..3],
+            own.count(),
+            yields.count()
+        );
+    }
+    text
+}
+
+fn lock_counters(o: &Outcome) -> String {
+    let mut text = "| counter | value |\n|---|---|\n".to_owned();
+    let shown = ["inst_executed", "divergent_branch", "joins_early", "yields"];
+    for (name, n) in o.counters.rows() {
+        if shown.contains(&&*name) {
+            text += &format!("| `{name}` | {n} |\n");
+        }
+    }
+    let counter = u32::from_le_bytes(o.memory.bytes(0)[4..].try_into().expect("four bytes"));
+    text + &format!("| behind the lock | {counter} |\n")
+}
+
 fn early_joins(func: &Function) -> String {
     let cfg = Cfg::new(func);
     let mut text = "| `--joins` | join of `block0` | the run |\n|---|---|---|\n".to_owned();
@@ -141,6 +198,11 @@ fn execution_model_page() {
     let timeline = outcome.timeline.as_ref().expect("it was asked for");
     own.push(("timeline", passes(timeline)));
     own.push(("deepest", deepest(timeline)));
+    let its = lock(Mode::Its).expect("no lane waits for ever");
+    own.push(("lock on the stack", lock_on_the_stack()));
+    let timeline = its.timeline.as_ref().expect("it was asked for");
+    own.push(("lock passes", lock_passes(timeline)));
+    own.push(("lock counters", lock_counters(&its)));
     own.push(("early joins", early_joins(&kernel("early kernel"))));
     check(MODEL, &own);
 

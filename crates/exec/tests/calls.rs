@@ -2,10 +2,10 @@
 
 mod support;
 
-use support::varying;
+use support::{assert_checks_change_nothing, varying};
 use warpfold_exec::{
-    Arg, Ending, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Outcome, Site, run,
-    run_module,
+    Arg, Ending, ExecError, ExecOptions, GLOBAL_BASE, Launch, LaunchError, Mode, Outcome, Site,
+    run, run_module,
 };
 use warpfold_ir::{CostClass, Function, Module, Terminator, TrapCode, parse_module, verify_module};
 
@@ -18,6 +18,26 @@ fn module(text: &str) -> Module {
 /// Runs the first function with everything recorded, and checks what always
 /// holds, over all functions.
 fn launch_with(m: &Module, launch: &Launch, options: ExecOptions) -> Result<Outcome, ExecError> {
+    let its = ExecOptions {
+        mode: Mode::Its,
+        ..options
+    };
+    let [stack, its] = [options, its].map(|options| launch_in_mode(m, launch, options));
+    if let (Ok(stack), Ok(its)) = (&stack, &its) {
+        support::check_modes(stack, its);
+        // On the stack a frame that a tail call left stays for lanes that come later.
+        assert!(stack.counters.max_call_depth >= its.counters.max_call_depth);
+        let code = |o: &Outcome| {
+            let mut traps: Vec<_> = o.traps.iter().map(|t| (t.thread, t.site, t.code)).collect();
+            traps.sort_unstable();
+            traps
+        };
+        assert_eq!(code(stack), code(its));
+    }
+    stack
+}
+
+fn launch_in_mode(m: &Module, launch: &Launch, options: ExecOptions) -> Result<Outcome, ExecError> {
     let entry = &m.functions[0].name;
     let full = ExecOptions {
         timeline: true,
@@ -48,10 +68,12 @@ fn launch_with(m: &Module, launch: &Launch, options: ExecOptions) -> Result<Outc
                 f.issues.iter().chain(&f.term_issues).sum()
             };
             let callees: u64 = full.callees.iter().map(of_callees).sum();
-            assert_eq!(own.sum::<u64>() + callees, c.inst_executed);
+            assert_eq!(own.sum::<u64>() + callees + c.yields, c.inst_executed);
         }
         (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
     }
+    let functions: Vec<_> = m.functions.iter().collect();
+    assert_checks_change_nothing(&functions, 0, launch, &options, &plain);
     full
 }
 

@@ -170,3 +170,23 @@ fn an_early_return_is_inside() {
     assert_eq!(run(|_| true, |_| false), [(1, 1), (0, 1), (1, 1)]);
     assert_eq!(run(|_| false, |_| true), [(0, 1), (0, 1), (0, 1)]);
 }
+
+/// Lanes are counted by edge, beside the warp's view.
+#[test]
+fn lanes_by_edge() {
+    let mut f = FunctionBuilder::new("lanes");
+    let p = f.param(PRED, true);
+    let (a, j) = (f.block(), f.block());
+    f.br(p, a, j);
+    f.switch_to(a);
+    f.jump(j, &[]);
+    f.switch_to(j);
+    f.ret(&[]);
+    let f = f.finish();
+    // Three lanes of the first warp, none of the second, which has 8.
+    let o = run_block(&f, 40, vec![pred(40, |t| t < 3)]).unwrap();
+    let counts = o.profile.as_ref().unwrap().branch(block(0)).unwrap();
+    assert_eq!(counts.taken[..], [1, 2]);
+    assert_eq!(counts.lanes[..], [3, 37]);
+    assert_eq!(counts.lane_share(0), Some((3, 40)));
+}

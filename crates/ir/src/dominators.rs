@@ -50,6 +50,7 @@ impl Graph {
     }
 
     /// The targets of `node`'s edges.
+    #[inline]
     pub fn successors(&self, node: u32) -> &[u32] {
         let node = node as usize;
         &self.edges[self.start[node] as usize..self.start[node + 1] as usize]
@@ -127,12 +128,14 @@ impl Dominators {
     }
 
     /// Whether the root reaches `node`.
+    #[inline]
     pub fn is_reachable(&self, node: u32) -> bool {
         self.pre[node as usize] != 0
     }
 
     /// Whether every path from the root to `b` passes `a`. Nodes dominate
     /// themselves; unreachable nodes nothing else.
+    #[inline]
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
         a == b

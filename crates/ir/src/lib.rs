@@ -45,8 +45,8 @@ pub use codes::{FloatCC, IntCC, MemFlags, TrapCode};
 pub use cranelift_entity as entity;
 pub use entities::{Block, FuncRef, Inst, Origin, SigRef, Slot, Value};
 pub use function::{
-    BlockCall, BlockData, BranchMark, CallTarget, Callee, Function, Guard, Imm, InstData, Module,
-    Param, Signature, SlotData, TailCall, Terminator, ValueDef,
+    BlockCall, BlockData, BranchMark, CallTarget, Callee, Function, Guard, Hint, Imm, InstData,
+    Module, Param, Signature, SlotData, TailCall, Terminator, ValueDef,
 };
 pub use opcode::{
     CostClass, CounterClass, Effects, ImmKind, OpInfo, Opcode, Operand, ResultType, Shape, TypeSet,

@@ -243,7 +243,11 @@ fn write_values<W: Write + ?Sized>(w: &mut W, values: &[Value]) -> fmt::Result {
 impl fmt::Display for BranchMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.proven { " uniform" } else { "" })?;
-        f.write_str(if self.decided { " decided" } else { "" })
+        f.write_str(if self.decided { " decided" } else { "" })?;
+        match self.hint {
+            Some(hint) => write!(f, " {}", hint.name()),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! The tables of the book's page on if-conversion, from the code's own.
+//! The tables of the book's pages on if-conversion and policies, from the
+//! code's own.
 
 use crate::ifconv::legality::RULES;
 use crate::pass::{MODULE, passes};
+use crate::policy::POLICIES;
 use crate::report::Force;
 
 /// The generated tables by the name of their place in the page.
@@ -41,4 +43,13 @@ pub fn tables() -> Vec<(&'static str, String)> {
             ),
         ),
     ]
+}
+
+/// The table of the page on policies.
+pub fn policies() -> String {
+    let mut text = String::from("| policy | rule | source |\n|---|---|---|\n");
+    for row in POLICIES {
+        text += &format!("| `{}` | {} | {} |\n", row.name, row.rule, row.source);
+    }
+    text
 }

@@ -14,6 +14,8 @@ pub mod ifconv;
 pub mod inline;
 pub mod log;
 pub mod pass;
+pub mod policy;
+pub mod prior;
 pub mod report;
 pub mod safety;
 
@@ -21,9 +23,11 @@ use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::{Function, Terminator};
 
-pub use ifconv::{Context, Conversion, Owners, Prior, SourceBranch, convert};
+pub use ifconv::decide::Choice;
+pub use ifconv::{Assumed, Context, Conversion, Owners, SourceBranch, choices, convert};
 pub use log::{CallStep, ExitMade, Inlined, Log};
 pub use pass::{ModulePassRow, PassRow, passes};
+pub use prior::Prior;
 
 /// Folds constants and removes dead code and repeated computations. `joins` is
 /// the rule by which lanes will join when the function runs.

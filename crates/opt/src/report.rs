@@ -9,11 +9,12 @@
 use std::fmt;
 
 use warpfold_analysis::uniformity::Scope;
-use warpfold_ir::{Block, Inst, Origin};
+use warpfold_ir::{Block, CostClass, Hint, Inst, Origin};
 use warpfold_machine::Cost;
 
 use crate::ifconv::legality::Blocker;
 use crate::log::CallStep;
+use crate::prior::Probability;
 
 /// How a region is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,6 +23,9 @@ pub enum Form {
     Branch,
     /// A guarded exit or trap in its place.
     Exit,
+    /// Straight-line code, parts of which are jumped over when no lane is in
+    /// them.
+    Skip,
     /// Straight-line code in its place: each instruction bare where it is safe
     /// to speculate, guarded otherwise.
     Straight,
@@ -33,6 +37,7 @@ impl Form {
         match self {
             Self::Branch => "branch",
             Self::Exit => "exit",
+            Self::Skip => "skip",
             Self::Straight => "straight",
         }
     }
@@ -55,11 +60,19 @@ pub enum Force {
     Select,
     /// Straight with every instruction of the arms guarded.
     Predicate,
+    /// Straight with everything behind jumps that can be skipped.
+    Skip,
 }
 
 impl Force {
     /// All knobs, in the order that help texts list them.
-    pub const ALL: [Self; 4] = [Self::Branch, Self::Straight, Self::Select, Self::Predicate];
+    pub const ALL: [Self; 5] = [
+        Self::Branch,
+        Self::Straight,
+        Self::Select,
+        Self::Predicate,
+        Self::Skip,
+    ];
 
     /// The name used on the command line.
     pub const fn name(self) -> &'static str {
@@ -68,6 +81,7 @@ impl Force {
             Self::Straight => "straight",
             Self::Select => "select",
             Self::Predicate => "predicate",
+            Self::Skip => "skip",
         }
     }
 
@@ -78,6 +92,7 @@ impl Force {
             Self::Straight => "Straight wherever legal.",
             Self::Select => "Straight with every instruction bare, where all are safe.",
             Self::Predicate => "Straight with every instruction of the sides guarded.",
+            Self::Skip => "Straight with everything behind a jump that can be skipped.",
         }
     }
 }
@@ -140,6 +155,9 @@ pub struct Counts {
     pub any_false: u64,
     /// Of these, lanes went to different blocks.
     pub splits: u64,
+    /// Lanes that were true (for a switch: on its first entry), and all that
+    /// executed it, summed over executions; where that was counted or assumed.
+    pub lanes: Option<(u64, u64)>,
     /// Where the numbers came from.
     pub source: CountSource,
 }
@@ -148,12 +166,84 @@ pub struct Counts {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Component {
     /// What it pays for: `br`, `then`, `else`, `overhead`, `nested`,
-    /// `selects`, `predicates`, `guards`, `jump`.
+    /// `selects`, `predicates`, `votes`, `jump`.
     pub name: &'static str,
     /// Issues, where issues are what is paid for.
     pub issues: u64,
     /// Their cost.
     pub cost: Cost,
+    /// What that is the sum of.
+    pub lines: Vec<Line>,
+}
+
+/// A line of the arithmetic behind a price: `count · times · unit = cost`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// What is paid for.
+    pub charge: Charge,
+    /// How many of them stand in the code.
+    pub count: u32,
+    /// How often each is paid for.
+    pub times: u64,
+    /// What it costs each time.
+    pub unit: Cost,
+    /// The product.
+    pub cost: Cost,
+}
+
+/// What a line of the arithmetic is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Charge {
+    /// The issue of an instruction or terminator.
+    Issue {
+        /// Its cost class.
+        class: CostClass,
+        /// Whether it is guarded.
+        guarded: bool,
+    },
+    /// The overhead of a branch that is provably uniform.
+    Proven,
+    /// Of another, where the warp agrees.
+    Agree,
+    /// Where the warp splits.
+    Split,
+    /// A nested region at its best.
+    Region {
+        /// Its branch.
+        head: Origin,
+        /// The block that its branch ends.
+        block: Block,
+        /// Its form.
+        form: Form,
+    },
+}
+
+impl Charge {
+    /// An issue without a guard.
+    pub const fn issue(class: CostClass) -> Self {
+        Self::Issue {
+            class,
+            guarded: false,
+        }
+    }
+}
+
+/// `alu`, `alu guarded`, `b where the warp splits`.
+impl fmt::Display for Charge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Issue { class, guarded } => {
+                write!(f, "{class}{}", if *guarded { " guarded" } else { "" })
+            }
+            Self::Proven => f.write_str("b, provably uniform"),
+            Self::Agree => f.write_str("b where the warp agrees"),
+            Self::Split => f.write_str("b where the warp splits"),
+            Self::Region { head, form, .. } => match head.line {
+                0 => write!(f, "the region of inst{} as {form}", head.inst),
+                line => write!(f, "the region of line {line} as {form}"),
+            },
+        }
+    }
 }
 
 /// The price of one form of a region, its nested regions at their best.
@@ -181,11 +271,68 @@ pub struct Priced {
     /// How much dearer the best rejected form is; negative under a knob that
     /// overrode cost. `None` where only one form is legal.
     pub margin: Option<Cost>,
-    /// The branch overhead per execution at which branch and straight cost
-    /// the same, nested regions unchanged.
-    pub break_even_b: Option<Cost>,
-    /// Guards, selects and predicate operations that the straight form emits.
+    /// Where branch and straight code cost the same.
+    pub break_even: BreakEven,
+    /// Every form and knob: legal, or what forbids it.
+    pub legality: Vec<Legality>,
+    /// Guards, selects and predicate operations that the chosen form emits; of
+    /// a branch, the straight form.
     pub straight_shape: Option<StraightShape>,
+}
+
+/// Whether a region may have a form, or be converted under a knob.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Legality {
+    /// The form's or knob's name.
+    pub form: &'static str,
+    /// What forbids it; `None` if it is legal.
+    pub refused: Option<Refusal>,
+}
+
+/// The values at which branch and straight code cost the same, each with all
+/// else as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BreakEven {
+    /// The branch overhead per execution, nested regions unchanged; negative
+    /// where straight code is cheaper whatever a branch costs on top.
+    pub b: Option<Cost>,
+    /// What a pass of each side costs, its jump included; of single regions, of
+    /// sides that are there.
+    pub lengths: [Option<Cost>; 2],
+    /// The same of the then side at which the decision would turn; `None` if
+    /// no length makes a difference, and for what is no single region.
+    pub then_length: Option<Cost>,
+    /// Of the else side.
+    pub else_length: Option<Cost>,
+    /// The least probability of a lane, for a full warp with the prior's
+    /// correlation, at which the decision is another than at 0; `None` if it is
+    /// the same for all.
+    pub lane_true: Option<Probability>,
+}
+
+/// Who had the last word on a branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum By {
+    /// No other form was legal, or there was nothing to decide.
+    Nobody,
+    /// The policy, which for `cost` is the model.
+    Policy,
+    /// A knob.
+    Force,
+    /// The author's hint.
+    Hint,
+}
+
+impl By {
+    /// The name used in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "nobody",
+            Self::Policy => "policy",
+            Self::Force => "force",
+            Self::Hint => "hint",
+        }
+    }
 }
 
 /// What a straight plan emits beside the instructions of the sides.
@@ -201,6 +348,8 @@ pub struct StraightShape {
     pub predicates: u32,
     /// Returns and traps of the sides that became guarded.
     pub exits: u32,
+    /// Parts behind a jump that is taken when no lane is in them.
+    pub skips: u32,
 }
 
 impl StraightShape {
@@ -262,8 +411,30 @@ pub struct Decision {
     /// The predicted cost of what belongs to this branch in the chosen
     /// assignment: its own issues and overhead, nested branches not included.
     pub predicted: Option<Cost>,
-    /// The knob that overrode cost, if one did.
+    /// Who had the last word.
+    pub by: By,
+    /// The knob that overrode whoever decides, if one did.
     pub forced: Option<Force>,
+    /// What its author asked for, and whether that was done.
+    pub hint: Option<Hinted>,
+}
+
+/// A hint and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hinted {
+    /// What was asked for.
+    pub hint: Hint,
+    /// Why it was not done; `None` if it was.
+    pub refused: Option<Refusal>,
+}
+
+/// Why a hint was not followed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// What forbids it, if legality does.
+    pub blocker: Option<Blocker>,
+    /// The reason, one line.
+    pub why: String,
 }
 
 impl Decision {
@@ -278,7 +449,7 @@ impl Decision {
     }
 
     /// The name of the outcome: `folded`, `exit`, `trap`, `branch`, `select`
-    /// (straight with nothing guarded) or `straight`.
+    /// (straight with nothing guarded), `straight` or `skip`.
     pub fn outcome(&self) -> &'static str {
         match &self.verdict {
             Verdict::Folded(_) => "folded",
@@ -311,6 +482,8 @@ pub struct Report {
     pub function: String,
     /// The machine it was decided for.
     pub machine: String,
+    /// The name of who decided.
+    pub policy: String,
     /// One entry per CLIF branch, in CLIF layout order.
     pub decisions: Vec<Decision>,
     /// Predicted cost of the whole function with the chosen assignment; only

@@ -3,31 +3,56 @@
 //!
 //! ```text
 //! cargo run --release -p warpfold-testkit --example soak -- --programs 20000 --seed 7
+//! cargo run --release -p warpfold-testkit --example soak -- --programs 20000 --product graphs
 //! ```
 //!
 //! `--product drawn` (default) checks each program under one drawn machine and
-//! knob, `--product full` under all of them. A failing program is made smaller
-//! and printed as a kernel file. The exit status is 0 if all hold, 1 if any
-//! fails, 2 if the arguments make no sense.
+//! knob, `--product full` under all of them; `--product assignments` runs every
+//! legal assignment of forms where there are at most 256, and weighs it by every
+//! machine; `--product graphs` runs kernels on
+//! odd graphs under the executor's checks of all that the uniformity analysis
+//! claims, and then says how many of them notice each mistake planted there. A
+//! failing program is made smaller and printed. The exit status is 0 if all
+//! hold, 1 if any fails, 2 if the arguments make no sense.
 
 use std::process::ExitCode;
 
+use warpfold::analysis::uniformity::Fault;
 use warpfold_testkit::checks::Failure;
+use warpfold_testkit::checks::claimed::{self, check_graph};
 use warpfold_testkit::checks::generated::{Drawn, Seen, shrink};
+use warpfold_testkit::checks::regret::Compared;
+use warpfold_testkit::generate::random_bytes;
+use warpfold_testkit::graphs::{self, LENGTHS};
 
-const USAGE: &str = "usage: soak [--programs N] [--seed S] [--product drawn|full]";
+const USAGE: &str =
+    "usage: soak [--programs N] [--seed S] [--product drawn|full|assignments|graphs]";
+
+/// Most assignments of a program that is looked at.
+const ASSIGNMENTS: usize = 256;
+
+/// Programs that a planted mistake is tried on.
+const PLANTED: u64 = 4_000;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Product {
+    Drawn,
+    Full,
+    Assignments,
+    Graphs,
+}
 
 struct Arguments {
     programs: u64,
     seed: u64,
-    full: bool,
+    product: Product,
 }
 
 fn arguments() -> Option<Arguments> {
     let mut parsed = Arguments {
         programs: 2_000,
         seed: 1,
-        full: false,
+        product: Product::Drawn,
     };
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
@@ -35,47 +60,56 @@ fn arguments() -> Option<Arguments> {
         match (name.as_str(), value.as_str()) {
             ("--programs", n) => parsed.programs = n.parse().ok()?,
             ("--seed", n) => parsed.seed = n.parse().ok()?,
-            ("--product", "drawn") => parsed.full = false,
-            ("--product", "full") => parsed.full = true,
+            ("--product", "drawn") => parsed.product = Product::Drawn,
+            ("--product", "full") => parsed.product = Product::Full,
+            ("--product", "assignments") => parsed.product = Product::Assignments,
+            ("--product", "graphs") => parsed.product = Product::Graphs,
             _ => return None,
         }
     }
     Some(parsed)
 }
 
-/// splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-fn check(bytes: &[u8], full: bool) -> Result<Seen, Failure> {
-    let drawn = Drawn::new(bytes);
-    match full {
-        true => drawn.check_full(),
-        false => drawn.check(true),
+impl Arguments {
+    fn bytes(&self, program: u64, lengths: std::ops::Range<usize>) -> Vec<u8> {
+        let seed = self.seed.wrapping_mul(0x1000_0000).wrapping_add(program);
+        random_bytes(seed, lengths)
     }
 }
 
-fn main() -> ExitCode {
-    let Some(args) = arguments() else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
+fn check(bytes: &[u8], product: Product) -> Result<(Seen, Compared), Failure> {
+    let drawn = Drawn::new(bytes);
+    let mut compared = Compared::default();
+    let seen = match product {
+        Product::Full => drawn.check_full()?,
+        Product::Assignments => {
+            let found = drawn.check_regret(ASSIGNMENTS)?;
+            compared.add(found.unwrap_or_default());
+            Seen {
+                coverage: drawn.program.coverage,
+                ..Seen::default()
+            }
+        }
+        Product::Drawn | Product::Graphs => drawn.check(true)?,
     };
-    let mut total = Seen::default();
-    let mut failures = 0u64;
+    Ok((seen, compared))
+}
+
+/// Checks programs one by one with `one`; returns how many failed. `text`
+/// prints one.
+fn soak<T>(
+    args: &Arguments,
+    lengths: std::ops::Range<usize>,
+    one: impl Fn(&[u8]) -> Result<T, Failure>,
+    mut note: impl FnMut(T),
+    text: impl Fn(&[u8]) -> String,
+) -> u64 {
+    let mut failures = 0;
     for program in 0..args.programs {
-        let mut state = args.seed.wrapping_mul(0x1000_0000).wrapping_add(program);
-        let len = 20 + random(&mut state) % 400;
-        let bytes: Vec<u8> = (0..len).map(|_| (random(&mut state) >> 56) as u8).collect();
-        let failure = match check(&bytes, args.full) {
+        let bytes = args.bytes(program, lengths.clone());
+        let failure = match one(&bytes) {
             Ok(seen) => {
-                total.coverage.add(&seen.coverage);
-                total.tally.add(&seen.tally);
+                note(seen);
                 continue;
             }
             Err(failure) => failure,
@@ -85,14 +119,58 @@ fn main() -> ExitCode {
             break;
         }
         let kind = failure.check;
-        let small = shrink(bytes, &mut |b| {
-            check(b, args.full).is_err_and(|f| f.check == kind)
-        });
-        let failure = check(&small, args.full).map_or_else(|f| f, |_| failure);
-        println!("program {program}: {failure}\nbytes {small:?}");
-        println!("{}", Drawn::new(&small).program.text);
+        let small = shrink(bytes, &mut |b| one(b).is_err_and(|f| f.check == kind));
+        let failure = one(&small).map_or_else(|f| f, |_| failure);
+        println!(
+            "program {program}: {failure}\nbytes {small:?}\n{}",
+            text(&small)
+        );
     }
-    println!("{}\n{}", total.tally, total.coverage);
     println!("{} programs, {failures} failures", args.programs);
+    failures
+}
+
+fn soak_graphs(args: &Arguments) -> u64 {
+    let mut total = claimed::Seen::default();
+    let one = |bytes: &[u8]| check_graph(&graphs::generate(bytes), None);
+    let text = |bytes: &[u8]| graphs::generate(bytes).to_string();
+    let failures = soak(args, LENGTHS, one, |seen| total.add(&seen), text);
+    println!("{:?}\n{}", total.checked, total.features);
+    println!("features missing: {:?}", total.features.missing());
+    let planted = args.programs.min(PLANTED);
+    for fault in Fault::ALL {
+        let found = (0..planted).filter(|&n| {
+            let kernel = graphs::generate(&args.bytes(n, LENGTHS));
+            check_graph(&kernel, Some(fault)).is_err()
+        });
+        println!("{fault:?}: found by {} of {planted}", found.count());
+    }
+    failures
+}
+
+fn main() -> ExitCode {
+    let Some(args) = arguments() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let failures = match args.product {
+        Product::Graphs => soak_graphs(&args),
+        product => {
+            let mut total = Seen::default();
+            let mut compared = Compared::default();
+            let note = |(seen, more): (Seen, Compared)| {
+                compared.add(more);
+                total.coverage.add(&seen.coverage);
+                total.tally.add(&seen.tally);
+            };
+            let text = |bytes: &[u8]| Drawn::new(bytes).program.text;
+            let failures = soak(&args, 20..420, |b| check(b, product), note, text);
+            println!("{}\n{}", total.tally, total.coverage);
+            if product == Product::Assignments {
+                println!("{compared:?}");
+            }
+            failures
+        }
+    };
     ExitCode::from(u8::from(failures > 0))
 }

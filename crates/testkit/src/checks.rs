@@ -9,7 +9,13 @@
 //! - [`check_exact`]: with the profile of the same launch and no trap, what a
 //!   conversion was predicted to cost is what it costs, in total and branch by
 //!   branch; after clean-up the difference is what clean-up lists as removed;
+//! - [`check_modes`]: the kernel does the same with independent thread scheduling,
+//!   at the same cost if no lane gives way;
+//! - [`check_scalar`]: it does what its threads do one at a time, without masks;
 //! - [`check_oracle`]: every version does what Cranelift's interpreter does.
+//!
+//! Beside these, [`claimed`] holds a kernel against the executor's own checks: what the
+//! uniformity analysis claims is what lanes hold.
 //!
 //! [`check`] does all of it for one machine and knob; [`generated`] does it for
 //! programs made from bytes; [`check_ir_text`] and [`check_clif_text`] feed the
@@ -17,7 +23,11 @@
 //! saw, so that a test can assert that conversions really took place: a check
 //! that only ever sees branches proves nothing.
 
+pub mod claimed;
+pub mod decided;
 pub mod generated;
+mod modes;
+pub mod regret;
 mod tally;
 mod text;
 
@@ -28,10 +38,11 @@ use warpfold::exec::{BranchCounters, Launch};
 use warpfold::launch::Overrides;
 use warpfold::machine::{Cost, Machine};
 use warpfold::opt::report::Force;
-use warpfold::{Canonical, Options, Outcome, RunOptions, Settings, Source, Syntax};
+use warpfold::{Canonical, Options, Outcome, RunChecks, RunOptions, Settings, Source, Syntax};
 
 use crate::oracle::{self, Expected, OracleError};
 
+pub use modes::{Compared, check_modes, check_scalar};
 pub use tally::Tally;
 pub use text::{check_clif_text, check_ir_text};
 
@@ -41,7 +52,8 @@ pub const STEP_LIMIT: u64 = 4_000_000;
 /// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Which check: `road`, `same`, `lanes`, `exact`, `oracle`, `text`.
+    /// Which check: `road`, `same`, `lanes`, `exact`, `modes`, `scalar`, `oracle`,
+    /// `claims`, `text`.
     pub check: &'static str,
     /// Machine and knob, where they matter.
     pub under: String,
@@ -153,6 +165,7 @@ impl Subject {
 fn run_options() -> RunOptions {
     RunOptions {
         step_limit: STEP_LIMIT,
+        checks: RunChecks::ALL,
         ..RunOptions::default()
     }
 }
@@ -265,7 +278,9 @@ pub fn check_exact(plain: &Outcome, cleaned: &Outcome) -> Result<Option<Exact>, 
         );
         return wrong(plain, message);
     }
-    let by_cost = plain.optimized().settings().force.is_none();
+    let by_cost = plain.optimized().settings().force.is_none()
+        && report.policy == "cost"
+        && report.decisions.iter().all(|d| d.hint.is_none());
     if by_cost && Some(predicted) > kept {
         return wrong(plain, "dearer than with every branch kept".into());
     }
@@ -327,8 +342,8 @@ pub fn check_oracle(expected: &Expected, outcome: &Outcome) -> Result<(), Failur
     Ok(())
 }
 
-/// All checks of a kernel under one machine and knob. `expected` is what the
-/// interpreter made of it, if it could run it.
+/// All checks of a kernel under one machine and knob, but for the scalar run.
+/// `expected` is what the interpreter made of it, if it could run it.
 ///
 /// # Errors
 /// The first check that fails.
@@ -337,6 +352,20 @@ pub fn check(
     machine: &Machine,
     force: Option<Force>,
     expected: Option<&Expected>,
+) -> Result<Tally, Failure> {
+    check_with(subject, machine, force, expected, false)
+}
+
+/// The same; `scalar` also runs the threads one at a time.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check_with(
+    subject: &Subject,
+    machine: &Machine,
+    force: Option<Force>,
+    expected: Option<&Expected>,
+    scalar: bool,
 ) -> Result<Tally, Failure> {
     let plain = subject.outcome(&settings(machine, force, false))?;
     let cleaned = subject.outcome(&settings(machine, force, true))?;
@@ -347,10 +376,15 @@ pub fn check(
         }
     }
     let exact = check_exact(&plain, &cleaned)?;
+    let mut compared = check_modes(subject, &cleaned)?;
+    if scalar {
+        compared.add(&check_scalar(subject, &cleaned)?);
+    }
     let mut tally = Tally::of(plain.optimized().report());
     tally.checked = 1;
     tally.exact = u64::from(exact.is_some());
     tally.oracle = u64::from(expected.is_some());
+    tally.compared = compared;
     tally.executed = exact.map_or(Cost::ZERO, |e| e.cost);
     Ok(tally)
 }

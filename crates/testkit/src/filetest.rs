@@ -27,7 +27,10 @@
 //! that does not exist, a key that the test does not yield, and a test of
 //! which nothing is expected. Nothing passes by being misspelt.
 //!
-//! With blessing on, text expectations (`; >`) are rewritten to what the test
+//! A test may compare lines of the code itself, as `test uniformity
+//! notes=beside` does with the comments at their ends.
+//!
+//! With blessing on, text expectations (`; >`) and such lines are rewritten to what the test
 //! gives, and added at the end of the file where nothing is expected yet;
 //! facts and errors are never rewritten.
 //!
@@ -111,6 +114,9 @@ pub struct Output {
     pub cases: Vec<Case>,
     /// Another test of the file does the same and has found out all there is.
     pub repeats: bool,
+    /// Lines of the file, 1-based, as this test would have them: what blessing
+    /// makes of those that fail.
+    pub rewrites: Vec<(usize, String)>,
 }
 
 /// One thing that a test found out.

@@ -40,9 +40,10 @@ mod cross;
 mod loops;
 mod ops;
 mod shapes;
+mod tangled;
 mod writer;
 
-pub use bytes::Bytes;
+pub use bytes::{Bytes, random_bytes};
 pub use coverage::{Coverage, SHAPES};
 
 use writer::{Blk, Ty, Val, Writer};
@@ -56,6 +57,10 @@ pub struct Options {
     pub cross_lane: bool,
     /// Shared memory.
     pub shared: bool,
+    /// Loops that go on by what lies in memory that the kernel writes: with
+    /// independent thread scheduling lanes give way in them, and what lanes see of
+    /// each other afterwards depends on the mode.
+    pub waits: bool,
     /// How deep branches and loops nest.
     pub depth: u32,
     /// Statements in all, at most.
@@ -70,6 +75,7 @@ impl Default for Options {
             traps: false,
             cross_lane: false,
             shared: false,
+            waits: false,
             depth: 5,
             statements: 60,
         }

@@ -120,6 +120,9 @@ fn counters(file: &TestFile, options: &Options) -> Result<Vec<(String, u64)>, St
             Some("cfg") => JoinRule::Cfg,
             _ => JoinRule::Default,
         },
+        mode: options.get("mode").map_or(exec::Mode::Stack, |m| {
+            exec::Mode::from_name(m).expect("a mode")
+        }),
         call_depth: match options.get("depth") {
             Some(depth) => depth.parse().expect("a depth"),
             None => ExecOptions::default().call_depth,

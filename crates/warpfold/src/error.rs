@@ -82,6 +82,11 @@ impl std::error::Error for Diagnostic {}
 pub struct Errors(Vec<Diagnostic>);
 
 impl Errors {
+    /// All of them; `None` if there are none.
+    pub(crate) fn of(diagnostics: Vec<Diagnostic>) -> Option<Self> {
+        (!diagnostics.is_empty()).then_some(Self(diagnostics))
+    }
+
     /// The diagnostics, in order of place.
     pub fn as_slice(&self) -> &[Diagnostic] {
         &self.0
@@ -236,20 +241,27 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         ExecError::BarrierDivergence { function, .. }
         | ExecError::NoProgress { function, .. }
         | ExecError::StepLimit { function, .. } => function,
-        ExecError::Launch(_) | ExecError::RecordLimit { .. } => kernel,
+        ExecError::Check(ref found) => found.at().function,
+        ExecError::Launch(_) | ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => {
+            kernel
+        }
     };
     let Some(func) = functions.get(at) else {
         return Diagnostic::new(file, one_line(&e.to_string())).into();
     };
     let line = match e {
         ExecError::BarrierDivergence { origin, .. } => origin.line,
+        ExecError::Check(found) => found.at().origin.line,
         ExecError::NoProgress { block, .. } | ExecError::StepLimit { block, .. } => {
             block_line(func, *block)
         }
-        ExecError::Launch(_) | ExecError::RecordLimit { .. } => 0,
+        ExecError::Launch(_) | ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => 0,
     };
     let hint = match e {
         ExecError::StepLimit { .. } => "; `--step-limit` sets another",
+        ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => {
+            "; fewer or smaller blocks have fewer"
+        }
         _ => "",
     };
     let message = one_line(&format!("%{}: {e}{hint}", func.name));

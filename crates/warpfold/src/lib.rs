@@ -55,9 +55,13 @@ pub use warpfold_ir as ir;
 pub use warpfold_machine as machine;
 pub use warpfold_opt as opt;
 
+pub mod compare;
 mod error;
+mod hints;
 pub mod launch;
 mod measure;
+pub mod picture;
+pub mod profile;
 pub mod render;
 pub mod road;
 pub mod same;
@@ -65,9 +69,11 @@ mod settings;
 mod source;
 
 pub use error::{Diagnostic, Errors, Fault, machine_diagnostic};
+pub use hints::BranchHint;
 pub use measure::{Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{
-    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Options, RunOptions, Settings,
+    DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Decider, Options, RunChecks,
+    RunOptions, Settings, policy,
 };
 pub use source::{Kernel, Source, Syntax};

@@ -151,6 +151,7 @@ pub(crate) fn measure(
         let record = Record {
             events,
             timeline,
+            timing: true,
             ..Record::default()
         };
         match lowered.run(func, launch, run, record) {

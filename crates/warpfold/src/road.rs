@@ -21,13 +21,15 @@ use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
 use warpfold_clif::ReadOptions;
 use warpfold_clif::cranelift_codegen::ir::Function as ClifFunction;
-use warpfold_exec::{ExecOptions, Launch};
+use warpfold_exec::{Checks, ExecOptions, Launch, Mode};
 use warpfold_ir::{Function, Lines, Module, Origin};
 use warpfold_opt as opt;
 use warpfold_opt::report::Report;
 
 use crate::error::{self, Diagnostic, Errors};
+use crate::hints::{self, BranchHint, Priors};
 use crate::measure::{self, Outcome};
+use crate::profile::ProfileFile;
 use crate::settings::{Options, RunOptions, Settings};
 use crate::source::{from_clif, with_branches};
 
@@ -47,9 +49,11 @@ pub struct Lowered {
     called: bool,
     /// The kernel's.
     branches: Vec<opt::SourceBranch>,
-    /// What the branches of the functions are called in the source, by the
-    /// function's name and the branch's origin.
-    opcodes: BTreeMap<(String, Origin), &'static str>,
+    /// The branches of all functions, by the function's name and the branch's
+    /// origin.
+    sources: BTreeMap<(String, Origin), opt::SourceBranch>,
+    /// What is known of their conditions, by the same.
+    pub(crate) priors: Priors,
     options: Options,
 }
 
@@ -65,11 +69,11 @@ impl Lowered {
         options: Options,
         lines: &BTreeMap<String, Lines>,
     ) -> Result<Self, Errors> {
-        let opcodes = sources.iter().flat_map(|(func, branches)| {
-            let key = |b: &opt::SourceBranch| ((func.name.clone(), b.origin), b.opcode);
+        let all = sources.iter().flat_map(|(func, branches)| {
+            let key = |b: &opt::SourceBranch| ((func.name.clone(), b.origin), *b);
             branches.iter().map(key).collect::<Vec<_>>()
         });
-        let opcodes = opcodes.collect();
+        let all = all.collect();
         let (functions, mut branches): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
         let branches = branches.swap_remove(kernel);
         let (functions, kernel) = reached(functions, kernel);
@@ -85,7 +89,8 @@ impl Lowered {
             functions,
             kernel,
             branches,
-            opcodes,
+            sources: all,
+            priors: Priors::new(),
             options,
         })
     }
@@ -177,6 +182,32 @@ impl Lowered {
         &self.options
     }
 
+    /// Says something about a branch of the kernel, as a comment in its text
+    /// would, in place of what a comment said.
+    ///
+    /// # Errors
+    /// If the kernel has no such branch.
+    pub fn with_hint(mut self, branch: Origin, hint: BranchHint) -> Result<Self, Errors> {
+        let found = self.branches.iter_mut().find(|b| b.origin == branch);
+        let Some(found) = found else {
+            let message = format!("a hint for a branch that is not there: inst{}", branch.inst);
+            let at = Diagnostic::new(&self.file, message).at(branch.line, 0);
+            return Err(at.into());
+        };
+        hints::set(&mut self.functions[self.kernel], found, hint.form);
+        if let Some(prior) = hint.prior {
+            let name = self.functions[self.kernel].name.clone();
+            self.priors.insert((name, branch), prior);
+        }
+        Ok(self)
+    }
+
+    fn own_priors(&self) -> BTreeMap<Origin, opt::Prior> {
+        let name = &self.func().name;
+        let own = self.priors.iter().filter(|((f, _), _)| f == name);
+        own.map(|((_, origin), prior)| (*origin, *prior)).collect()
+    }
+
     /// Folds constants and common subexpressions, removes dead code, and
     /// inlines callees that do not call themselves.
     ///
@@ -197,19 +228,26 @@ impl Lowered {
         opt::inline(&mut func, &others, self.options.joins, &mut log);
         opt::clean(&mut func, self.options.joins, &mut log);
         let mut branches = self.branches.clone();
+        let mut priors = self.own_priors();
         for copy in &log.inlined {
             let of = copy.path.last().map_or("", |step| step.callee.as_str());
-            let opcode = self.opcodes.get(&(of.to_owned(), copy.source));
+            let key = (of.to_owned(), copy.source);
+            let source = self.sources.get(&key);
             branches.push(opt::SourceBranch {
                 origin: copy.origin,
-                opcode: opcode.copied().unwrap_or(copy.opcode),
+                opcode: source.map_or(copy.opcode, |s| s.opcode),
+                hint: source.and_then(|s| s.hint),
             });
+            if let Some(&prior) = self.priors.get(&key) {
+                priors.insert(copy.origin, prior);
+            }
         }
         let uniformity = self.mark(&mut func, "after clean-up")?;
         Ok(Before {
             lowered: self,
             func,
             branches,
+            priors,
             log,
             uniformity,
         })
@@ -225,6 +263,7 @@ impl Lowered {
         let uniformity = self.mark(&mut func, "as read")?;
         Ok(Before {
             branches: self.branches.clone(),
+            priors: self.own_priors(),
             lowered: self,
             func,
             log: opt::Log::default(),
@@ -244,6 +283,7 @@ impl Lowered {
     ) -> Result<warpfold_exec::Outcome, Errors> {
         let record = Record {
             timeline: true,
+            timing: true,
             ..Record::default()
         };
         self.run(func, launch, run, record)
@@ -274,6 +314,8 @@ impl Lowered {
             joins: self.options.joins,
             budget: None,
             called: self.called,
+            independent: self.options.mode == Mode::Its,
+            fault: None,
         }
     }
 
@@ -286,15 +328,38 @@ impl Lowered {
         record: Record,
     ) -> Result<warpfold_exec::Outcome, warpfold_exec::ExecError> {
         let options = ExecOptions {
+            mode: self.options.mode,
             joins: self.options.joins,
             step_limit: run.step_limit,
             timeline: run.timeline && record.timeline,
+            timing: run.timing.filter(|_| record.timing),
             profile: record.profile,
             events: record.events,
             call_depth: run.call_depth,
             record_limit: MAX_RECORDS,
         };
-        warpfold_exec::run_functions(&self.linked(func), self.kernel, launch, &options)
+        let functions = self.linked(func);
+        let claims: Vec<Uniformity> = match run.checks.uniformity {
+            true => functions
+                .iter()
+                .enumerate()
+                .map(|(i, f)| {
+                    let options = UniformityOptions {
+                        called: i != self.kernel || self.called,
+                        ..self.uniformity_options()
+                    };
+                    Uniformity::new(f, &options)
+                })
+                .collect(),
+            false => Vec::new(),
+        };
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: run.checks.poison,
+            races: run.checks.races,
+        };
+        warpfold_exec::run_checked(&functions, self.kernel, launch, &options, &checks)
     }
 
     /// Why a run of `func`, some version of this kernel, did not finish.
@@ -329,6 +394,7 @@ pub(crate) struct Record {
     pub profile: bool,
     pub events: bool,
     pub timeline: bool,
+    pub timing: bool,
 }
 
 /// The kernel cleaned up: what comparisons call *before*.
@@ -338,6 +404,8 @@ pub struct Before {
     func: Function,
     /// Those of the source, then those that came in with callees.
     branches: Vec<opt::SourceBranch>,
+    /// What is known of their conditions.
+    priors: BTreeMap<Origin, opt::Prior>,
     log: opt::Log,
     uniformity: Uniformity,
 }
@@ -374,6 +442,7 @@ impl Before {
             log,
             uniformity,
             profile: None,
+            own_launch: false,
         })
     }
 }
@@ -387,6 +456,8 @@ pub struct Canonical {
     log: opt::Log,
     uniformity: Uniformity,
     profile: Option<Profile>,
+    /// Whether the counts are of the launch that it was profiled with.
+    own_launch: bool,
 }
 
 impl Canonical {
@@ -425,14 +496,89 @@ impl Canonical {
             .run(&self.func, launch, run, record)
             .map_err(|e| lowered.failed(&self.func, &e))?;
         self.profile = outcome.profile;
+        self.own_launch = true;
         Ok(self)
+    }
+
+    /// The counts as a file, to be merged with those of other launches or used
+    /// another day. Of how many launches they are, is for the caller to say.
+    ///
+    /// # Errors
+    /// If there are no counts, or two branches have one origin.
+    pub fn profile_file(&self, launches: u64) -> Result<ProfileFile, Errors> {
+        let complain = |message: String| Diagnostic::new(self.before.lowered.file(), message);
+        let Some(profile) = &self.profile else {
+            return Err(complain("nothing has been counted".to_owned()).into());
+        };
+        Ok(ProfileFile::new(&self.func, profile, launches).map_err(complain)?)
+    }
+
+    /// Takes the counts of profile files, added up; each with its name for
+    /// messages.
+    ///
+    /// # Errors
+    /// Everything in them that does not fit the function.
+    pub fn with_profile_files<'a>(
+        self,
+        files: impl IntoIterator<Item = (&'a str, &'a ProfileFile)>,
+    ) -> Result<Self, Errors> {
+        let mut profile = Profile::new();
+        let mut errors = Vec::new();
+        for (name, file) in files {
+            match file.resolve(&self.func) {
+                Ok(counts) => profile.merge(&counts),
+                Err(all) => {
+                    let said =
+                        |e: String| Diagnostic::new(name, format!("the profile does not fit: {e}"));
+                    errors.extend(all.into_iter().map(said));
+                }
+            }
+        }
+        match Errors::of(errors) {
+            Some(errors) => Err(errors),
+            None => Ok(self.with_profile(profile)),
+        }
     }
 
     /// Takes counts from elsewhere: other launches, merged or made up.
     #[must_use]
     pub fn with_profile(mut self, profile: Profile) -> Self {
         self.profile = Some(profile);
+        self.own_launch = false;
         self
+    }
+
+    /// Whether the counts come from elsewhere than from [`Canonical::profile`],
+    /// so that they may be of other launches.
+    pub fn has_foreign_counts(&self) -> bool {
+        self.profile.is_some() && !self.own_launch
+    }
+
+    fn context<'a>(&'a self, settings: &'a Settings) -> opt::Context<'a> {
+        opt::Context {
+            branches: &self.before.branches,
+            log: &self.log,
+            uniformity: &self.uniformity,
+            machine: &settings.machine,
+            joins: self.before.lowered.options.joins,
+            profile: self.profile.as_ref(),
+            policy: &*settings.policy,
+            force: settings.force,
+            choice: settings.choice.as_ref(),
+            assumed: opt::Assumed {
+                prior: settings.prior,
+                priors: &self.before.priors,
+                shape: self.before.lowered.options.shape.unwrap_or_default(),
+            },
+            cleanup: settings.cleanup,
+        }
+    }
+
+    /// All legal assignments of forms to the regions, for
+    /// [`Settings::choice`], if there are at most `limit`. The first keeps
+    /// every branch.
+    pub fn choices(&self, settings: &Settings, limit: usize) -> Option<Vec<opt::Choice>> {
+        opt::choices(&self.func, &self.context(settings), limit)
     }
 
     /// Decides for each branch, and rewrites.
@@ -440,20 +586,7 @@ impl Canonical {
     /// # Errors
     /// If the verifier rejects the result: a mistake in conversion.
     pub fn convert(self, settings: &Settings) -> Result<Optimized, Errors> {
-        let conversion = opt::convert(
-            &self.func,
-            &opt::Context {
-                branches: &self.before.branches,
-                log: &self.log,
-                uniformity: &self.uniformity,
-                machine: &settings.machine,
-                joins: self.before.lowered.options.joins,
-                profile: self.profile.as_ref(),
-                force: settings.force,
-                prior: settings.prior,
-                cleanup: settings.cleanup,
-            },
-        );
+        let conversion = opt::convert(&self.func, &self.context(settings));
         self.before
             .lowered
             .verify(&conversion.func, "after conversion")?;

@@ -1,9 +1,15 @@
 //! What a user can set: for the whole road, for a run, for a conversion.
 
+use std::sync::Arc;
+
 use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::LaunchShape;
+use warpfold_exec::Mode;
+use warpfold_exec::timing::TimingModel;
 use warpfold_machine::Machine;
 use warpfold_opt as opt;
+use warpfold_opt::ifconv::policy::{Cheapest, Policy};
+use warpfold_opt::policy::{POLICIES, find};
 use warpfold_opt::report::Force;
 
 /// The machine that decides when none is named.
@@ -20,11 +26,33 @@ pub const DEFAULT_CALL_DEPTH: u32 = 1024;
 pub struct Options {
     /// Where the lanes of a branch meet again.
     pub joins: JoinRule,
+    /// How the lanes of a warp are scheduled, in runs and in what analyses claim.
+    pub mode: Mode,
     /// What is known of the launch; `None` for what the kernel's file states,
     /// and for nothing where there is no file.
     pub shape: Option<LaunchShape>,
     /// Verify after each stage in every build.
     pub verify_each: bool,
+}
+
+/// What is checked while a kernel runs; what is found wrong ends the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunChecks {
+    /// What the uniformity analysis claims is compared with what lanes hold.
+    pub uniformity: bool,
+    /// Poison is followed to where it must not be.
+    pub poison: bool,
+    /// Accesses of different lanes to one byte must be ordered.
+    pub races: bool,
+}
+
+impl RunChecks {
+    /// All of them.
+    pub const ALL: Self = Self {
+        uniformity: true,
+        poison: true,
+        races: true,
+    };
 }
 
 /// How a kernel is run.
@@ -37,6 +65,10 @@ pub struct RunOptions {
     pub call_depth: u32,
     /// Record which lanes went through which block.
     pub timeline: bool,
+    /// Schedule what runs by this model of time.
+    pub timing: Option<TimingModel>,
+    /// What is checked.
+    pub checks: RunChecks,
 }
 
 impl Default for RunOptions {
@@ -45,17 +77,43 @@ impl Default for RunOptions {
             step_limit: DEFAULT_STEP_LIMIT,
             call_depth: DEFAULT_CALL_DEPTH,
             timeline: false,
+            timing: None,
+            checks: RunChecks::default(),
+        }
+    }
+}
+
+/// Who decides; to be shared between conversions.
+pub type Decider = Arc<dyn Policy + Send + Sync>;
+
+/// The shipped policy of this name (see `opt::policy::POLICIES`).
+///
+/// # Errors
+/// What names there are.
+pub fn policy(name: &str) -> Result<Decider, String> {
+    match find(name) {
+        Some(row) => Ok(Arc::new(row.policy)),
+        None => {
+            let names: Vec<&str> = POLICIES.iter().map(|row| row.name).collect();
+            Err(format!(
+                "no policy is named `{name}`; there are {}",
+                names.join(", ")
+            ))
         }
     }
 }
 
 /// How to convert.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// What things cost.
     pub machine: Machine,
-    /// The form that overrides cost where it is legal.
+    /// Who decides; a knob or a hint overrides it.
+    pub policy: Decider,
+    /// The form that overrides whoever decides where it is legal.
     pub force: Option<Force>,
+    /// An assignment of forms spelled out, instead of all that decides.
+    pub choice: Option<opt::Choice>,
     /// What is assumed of branches where nothing is known.
     pub prior: opt::Prior,
     /// Whether to clean up what conversion emits. Predictions are exact
@@ -68,7 +126,9 @@ impl Settings {
     pub fn new(machine: Machine) -> Self {
         Self {
             machine,
+            policy: Arc::new(Cheapest),
             force: None,
+            choice: None,
             prior: opt::Prior::default(),
             cleanup: true,
         }

@@ -10,6 +10,7 @@ use warpfold_ir::{Function, Lines, Origin, Terminator};
 use warpfold_opt::SourceBranch;
 
 use crate::error::{self, Diagnostic, Errors};
+use crate::hints::{self, Priors};
 use crate::launch::{LaunchSpec, Overrides};
 use crate::road::{Lowered, WithBranches};
 use crate::settings::Options;
@@ -42,6 +43,8 @@ pub struct Source {
     functions: Vec<WithBranches>,
     /// Of the functions of IR text, by name.
     lines: BTreeMap<String, Lines>,
+    /// What hints say of conditions.
+    priors: Priors,
     /// Where the functions begin, by name, as far as that is known.
     places: BTreeMap<String, u32>,
     launch: LaunchSpec,
@@ -75,7 +78,7 @@ impl Source {
         // Some editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let launch = LaunchSpec::from_source(text).map_err(|e| error::launch(file, e))?;
-        let (functions, lines) = match syntax {
+        let (mut functions, lines) = match syntax {
             Syntax::Clif => (clif_functions(text, file, triple)?, BTreeMap::new()),
             Syntax::Wf => wf_functions(text, file)?,
         };
@@ -84,10 +87,12 @@ impl Source {
                 .at(1, 1)
                 .into());
         }
+        let priors = hints::apply(text, file, &mut functions, &lines)?;
         Ok(Self {
             file: file.to_owned(),
             functions,
             lines,
+            priors,
             places: places(text),
             launch,
             header: text
@@ -138,7 +143,8 @@ impl Source {
                     .with_block(known(launch.block)),
             );
         }
-        let lowered = Lowered::new(&self.file, functions, index, options, &self.lines)?;
+        let mut lowered = Lowered::new(&self.file, functions, index, options, &self.lines)?;
+        lowered.priors = self.priors;
         Ok(Kernel {
             lowered,
             launch,
@@ -186,6 +192,7 @@ pub(crate) fn from_clif(lowered: Vec<warpfold_clif::Lowered>) -> Vec<WithBranche
     let branch = |b: warpfold_clif::SourceBranch| SourceBranch {
         origin: b.origin,
         opcode: b.opcode,
+        hint: None,
     };
     warpfold_clif::with_helpers(lowered)
         .map(|(func, branches)| (func, branches.into_iter().map(branch).collect()))
@@ -239,6 +246,7 @@ pub(crate) fn with_branches(mut func: Function) -> (Function, Vec<SourceBranch>)
         branches.push(SourceBranch {
             origin: func.block(b).origin,
             opcode,
+            hint: func.term(b).mark().and_then(|mark| mark.hint),
         });
     }
     (func, branches)

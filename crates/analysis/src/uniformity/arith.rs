@@ -314,10 +314,14 @@ pub(super) fn extend(ty: Type, a: Shape, signed: bool) -> Shape {
         uniform: a.uniform_bits() | if filled { high } else { 0 },
     };
     let limit = a.width() - u32::from(signed);
+    // A row may wrap around between two warps, unless it stays in one half of
+    // the narrower numbers.
+    let half = a.bits().zero | if signed { a.bits().one } else { 0 };
+    let row = a.is_row() && half & sign != 0;
     match (a.signed_stride(), a.window()) {
         (Some(s), Some((window, ..))) if window <= limit => {
             Shape::affine(ty, scope, s as u64, wider(a.base()))
-                .with_row(a.is_row())
+                .with_row(row)
                 .refined(t)
         }
         _ => Shape::tracked(ty, scope, t),

@@ -204,44 +204,29 @@ impl Tracked {
         }
     }
 
-    /// Sum with an incoming carry, within `mask`, by walking the carry: it is
-    /// known where two of its three inputs are known and agree, and equal in
-    /// all lanes where it is known or all three inputs are.
+    /// Sum with an incoming carry, within `mask`.
+    ///
+    /// A carry is known zero if the operands' greatest numbers give none
+    /// there, and known one if their least do (as in LLVM's `KnownBits`). It is
+    /// equal in all lanes if it is known, or if the bits and the carry below are:
+    /// a chain like that of carries themselves, so a sum finds all its links.
     pub fn add(self, other: Self, carry: bool, mask: u64) -> Self {
-        let mut out = Self::of(KnownBits::NONE);
-        let bit_of = |t: Self, bit: u64| {
-            let value = if t.bits.zero & bit != 0 {
-                Some(false)
-            } else if t.bits.one & bit != 0 {
-                Some(true)
-            } else {
-                None
-            };
-            (value, value.is_some() || t.uniform & bit != 0)
-        };
-        let mut carry = (Some(carry), true);
-        let mut bit = 1u64;
-        while bit & mask != 0 {
-            let (a, b) = (bit_of(self, bit), bit_of(other, bit));
-            let equal = a.1 && b.1 && carry.1;
-            if equal {
-                out.uniform |= bit;
-            }
-            if let (Some(x), Some(y), Some(z)) = (a.0, b.0, carry.0) {
-                if x ^ y ^ z {
-                    out.bits.one |= bit;
-                } else {
-                    out.bits.zero |= bit;
-                }
-            }
-            let agreed = |x: Option<bool>, y: Option<bool>| if x == y { x } else { None };
-            let known = agreed(a.0, b.0)
-                .or(agreed(a.0, carry.0))
-                .or(agreed(b.0, carry.0));
-            carry = (known, known.is_some() || equal);
-            bit <<= 1;
+        let (a, b) = (self.bits, other.bits);
+        let sum = |x: u64, y: u64| x.wrapping_add(y).wrapping_add(carry.into());
+        let (high_a, high_b) = (a.max(mask), b.max(mask));
+        let carries_at_most = sum(high_a, high_b) ^ high_a ^ high_b;
+        let carries_at_least = sum(a.one, b.one) ^ a.one ^ b.one;
+        let carry_known = !carries_at_most | carries_at_least;
+        let known = a.known() & b.known() & carry_known & mask;
+        let bits = KnownBits::constant(a.one ^ b.one ^ carries_at_least, known);
+        let both = (self.uniform | a.known()) & (other.uniform | b.known());
+        let starts = carry_known >> 1;
+        let goes_on = both | starts;
+        let chain = goes_on.wrapping_add(starts).wrapping_add(1) ^ goes_on ^ starts;
+        Self {
+            bits,
+            uniform: both & chain & mask,
         }
-        out
     }
 }
 
@@ -302,6 +287,59 @@ mod tests {
             }
         }
         assert_eq!(exact_sums, 81 * 81, "the sum loses nothing");
+    }
+
+    /// The sum by its definition, carry by carry.
+    fn walked(a: Tracked, b: Tracked, carry: bool, mask: u64) -> Tracked {
+        let mut out = Tracked::of(KnownBits::NONE);
+        let mut carry = (Some(carry), true);
+        for bit in (0..64).map(|i| 1u64 << i).take_while(|bit| bit & mask != 0) {
+            let at = |t: Tracked| {
+                let value = (t.bits.known() & bit != 0).then_some(t.bits.one & bit != 0);
+                (value, value.is_some() || t.uniform & bit != 0)
+            };
+            let (a, b) = (at(a), at(b));
+            let equal = a.1 && b.1 && carry.1;
+            out.uniform |= if equal { bit } else { 0 };
+            if let (Some(x), Some(y), Some(z)) = (a.0, b.0, carry.0) {
+                let sum = if x ^ y ^ z { bit } else { 0 };
+                out.bits = out.bits.both(KnownBits::constant(sum, bit));
+            }
+            let agreed = |x: Option<bool>, y: Option<bool>| if x == y { x } else { None };
+            let known = agreed(a.0, b.0)
+                .or(agreed(a.0, carry.0))
+                .or(agreed(b.0, carry.0));
+            carry = (known, known.is_some() || equal);
+        }
+        out
+    }
+
+    #[test]
+    fn sums_are_those_of_a_walk_over_the_carries() {
+        for a in all() {
+            for b in all() {
+                for uniform in 0..256u64 {
+                    let (ua, ub) = (uniform & 15, uniform >> 4);
+                    let tracked = |bits: KnownBits, more: u64| Tracked {
+                        bits,
+                        uniform: bits.known() | more,
+                    };
+                    let (a, b) = (tracked(a, ua), tracked(b, ub));
+                    for carry in [false, true] {
+                        let (x, y) = (a.add(b, carry, 15), walked(a, b, carry, 15));
+                        assert_eq!((x.bits, x.uniform), (y.bits, y.uniform), "{a:?} {b:?}");
+                    }
+                    // At the top of 64 bits nothing is lost.
+                    let up = |t: Tracked| Tracked {
+                        bits: t.bits.shl(60, u64::MAX),
+                        uniform: t.uniform << 60 | low_mask(60),
+                    };
+                    let (a, b) = (up(a), up(b));
+                    let (x, y) = (a.add(b, false, u64::MAX), walked(a, b, false, u64::MAX));
+                    assert_eq!((x.bits, x.uniform), (y.bits, y.uniform), "{a:?} {b:?}");
+                }
+            }
+        }
     }
 
     #[test]

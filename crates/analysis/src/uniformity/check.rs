@@ -68,8 +68,8 @@ impl Shape {
 }
 
 impl fmt::Display for Shape {
-    /// For annotations: `const 5`, `uniform(warp)`, `stride 4 (warp), base
-    /// mod 32 = 0`, `lane`, each with the bits that are known beyond it.
+    /// For annotations: `const 5`, `uniform(warp)`, `stride 4, base warp = 0x0
+    /// mod 0x20`, `lane`, each with the bits that are known beyond it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(value) = self.as_constant() {
             return if value < 10 {
@@ -104,10 +104,10 @@ impl fmt::Display for Shape {
                 }
             }
         }
-        if self.width() > 1 && self.bits().zero != 0 && self.stride() != Some(0) {
+        if self.width() > 1 && self.bits().zero != 0 {
             write!(f, ", zero bits {:#x}", self.bits().zero)?;
         }
-        if self.width() > 1 && self.bits().one != 0 && self.stride() != Some(0) {
+        if self.width() > 1 && self.bits().one != 0 {
             write!(f, ", one bits {:#x}", self.bits().one)?;
         }
         Ok(())

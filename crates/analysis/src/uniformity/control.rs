@@ -26,18 +26,17 @@
 //! may be written, whatever depends on which lanes take part, and what is
 //! computed from those.
 //!
-//! Under [`Convergence::Parked`] lanes of different sides also meet in every
-//! block that several sides reach, and loop headers gather their lanes: all
-//! blocks on several sides count as joins. A cycle with several entries is one
-//! opaque node: a split inside it, or arriving in it on two sides, separates
-//! all its parameters and all that leaves it.
+//! Under [`Convergence::Parked`] lanes of different sides meet earlier: see
+//! `parked.rs`.
 
 use hashbrown::{HashMap, HashSet};
-use warpfold_ir::{Block, Function, InstData, MemFlags, Shape as Form, Value, ValueDef};
+use warpfold_ir::{Block, Function, InstData, Shape as Form, Value, ValueDef};
 
-use super::memory::LocalMemory;
+use super::memory::Memory;
+use super::parked::Parked;
 use super::scope::Scope;
-use super::{Convergence, Graph};
+use super::{Convergence, Fault, Graph};
+use crate::Edge;
 
 /// What one branch separates.
 #[derive(Clone, Debug)]
@@ -55,6 +54,7 @@ pub(crate) struct Split {
     pub opaque: Vec<Block>,
     pub rounds: Vec<Round>,
     varying: HashSet<Value>,
+    parked: Option<Parked>,
 }
 
 /// Blocks that some lanes may execute again while others wait.
@@ -64,14 +64,24 @@ pub(crate) struct Round {
     pub header: Block,
     /// The blocks whose values are separated.
     pub defs: Vec<Block>,
-    /// Where only lanes come that have gone round together.
-    together: HashSet<Block>,
+    /// Where only lanes come that have gone round together, or where others
+    /// may.
+    place: Place,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Together(HashSet<Block>),
+    Apart(HashSet<Block>),
 }
 
 impl Round {
     /// Whether lanes may execute `b` together that left the round apart.
     pub fn separates_at(&self, b: Block) -> bool {
-        !self.together.contains(&b)
+        match &self.place {
+            Place::Together(blocks) => !blocks.contains(&b),
+            Place::Apart(blocks) => blocks.contains(&b),
+        }
     }
 }
 
@@ -98,7 +108,6 @@ impl Split {
         func: &Function,
         graph: &Graph<'_>,
         convergence: Convergence,
-        memory: &LocalMemory,
         branch: Block,
         budget: &mut u64,
     ) -> Option<Self> {
@@ -120,13 +129,20 @@ impl Split {
             opaque: Vec::new(),
             rounds: Vec::new(),
             varying: HashSet::new(),
+            parked: None,
         };
+        if convergence == Convergence::Parked {
+            split.take(Parked::new(graph, branch, budget)?, graph);
+            split.find_varying(func, graph);
+            return Some(split);
+        }
         let sides = targets.iter().enumerate();
         let mut work: Vec<_> = sides.map(|(i, &to)| (to, Side::One(i as u32))).collect();
         while let Some((b, side)) = work.pop() {
             let old = split.sides.get(&b).copied();
             let side = side.with(old);
-            if Some(b) == join || Some(side) == old {
+            let lost = graph.fault == Some(Fault::ExitLabels) && graph.leaves_loop(branch, b);
+            if Some(b) == join || Some(side) == old || lost {
                 continue;
             }
             if split.sides.insert(b, side).is_none() {
@@ -137,14 +153,10 @@ impl Split {
             work.extend(succs.iter().map(|&to| (to, side)));
         }
         split.region.sort_unstable_by_key(|&b| cfg.rpo_index(b));
-        split.find_rounds(graph, &targets, budget)?;
-        if convergence == Convergence::Parked {
-            let several = |b: &Block| split.sides[b] == Side::Several;
-            let shared: Vec<Block> = split.region.iter().copied().filter(several).collect();
-            split.meets.extend(shared);
-            split.find_opaque(graph);
+        if graph.fault != Some(Fault::Temporal) {
+            split.find_rounds(graph, &targets, budget)?;
         }
-        split.find_varying(func, graph, memory);
+        split.find_varying(func, graph);
         Some(split)
     }
 
@@ -200,9 +212,8 @@ impl Split {
             // `d`. Both are then in one cycle.
             let stays = |b: &Block| back.contains(b) || to_join.contains(b);
             let enters = |b: Block| {
-                let preds = graph.cfg.preds(b).iter();
-                let mut outside = preds.filter(|e| !self.contains(e.from));
-                b != d && stays(&b) && outside.any(|e| e.from != self.branch)
+                let mut preds = graph.cfg.preds(b).iter();
+                b != d && stays(&b) && preds.any(|e| !self.contains(e.from))
             };
             let entered = self.region.iter().any(|&b| dominates(d, b) && enters(b));
             if let (Some(join), true) = (self.join, entered) {
@@ -222,7 +233,7 @@ impl Split {
             self.rounds.push(Round {
                 header: d,
                 defs: vec![d],
-                together,
+                place: Place::Together(together),
             });
         }
         Some(())
@@ -247,54 +258,63 @@ impl Split {
         Some(found)
     }
 
-    /// The outermost cycles with several entries that this split is in, or
-    /// reaches on two sides.
-    fn find_opaque(&mut self, graph: &Graph<'_>) {
-        let loops = &graph.loops;
-        for l in loops.ids() {
-            let mut around = std::iter::successors(loops.parent(l), |&p| loops.parent(p));
-            if !loops.is_irreducible(l) || around.any(|p| loops.is_irreducible(p)) {
-                continue;
-            }
-            let inside = loops.blocks(l).to_vec();
-            let mut sides = inside.iter().filter_map(|b| self.sides.get(b).copied());
-            let first = sides.next();
-            let several = first == Some(Side::Several) || sides.any(|s| Some(s) != first);
-            if !loops.contains(l, self.branch) && !several {
-                continue;
-            }
-            for &b in &inside {
-                if self.sides.insert(b, Side::Several).is_none() {
-                    self.region.push(b);
-                }
-            }
-            self.opaque.extend(&inside);
-            self.rounds.push(Round {
-                header: loops.header(l),
-                together: inside.iter().copied().collect(),
-                defs: inside,
-            });
-        }
+    /// Takes what labels have found.
+    fn take(&mut self, parked: Parked, graph: &Graph<'_>) {
+        let targets = parked.exits.iter().map(|&e| graph.cfg.target(e));
+        self.meets = parked.joins.keys().copied().chain(targets).collect();
+        self.opaque.clone_from(&parked.opaque);
+        self.region = parked.region.iter().copied().collect();
         self.region
             .sort_unstable_by_key(|&b| graph.cfg.rpo_index(b));
+        self.rounds = (parked.left.iter())
+            .map(|left| Round {
+                header: left.header,
+                defs: left.blocks.clone(),
+                place: Place::Apart(left.apart.clone()),
+            })
+            .collect();
+        self.parked = Some(parked);
     }
 
-    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>, memory: &LocalMemory) {
+    /// Whether the lanes that this branch separated and that come to `b`
+    /// together bring different values for parameter `k`.
+    pub fn mixes(&self, func: &Function, graph: &Graph<'_>, b: Block, k: u32) -> bool {
+        let all = || graph.args(func, b, k);
+        let differ = |of: &mut dyn Iterator<Item = Value>| {
+            let first = of.next();
+            let mut rest = of;
+            first.is_some_and(|first| Iterator::any(&mut rest, |a| !graph.numbers.same(a, first)))
+        };
+        match &self.parked {
+            None => {
+                let comes = |e: Edge| e.from == self.branch || self.contains(e.from);
+                let told_apart = || graph.labelled(func, b, k);
+                let brought = || told_apart().filter(|a| comes(a.0)).map(|a| a.1);
+                differ(&mut brought()) || brought().any(|a| self.varies(a))
+            }
+            // Who meets in one round has what varies from that round, but by
+            // divergent exits lanes come from several.
+            Some(parked) => {
+                let joined = parked.joins.get(&b).map_or(&[][..], Vec::as_slice);
+                let mut met = all().filter(|a| joined.contains(&a.0)).map(|a| a.1);
+                let apart = |(e, a)| parked.exits.contains(&e) && self.varies(a);
+                differ(&mut met) || all().any(apart)
+            }
+        }
+    }
+
+    fn find_varying(&mut self, func: &Function, graph: &Graph<'_>) {
         // Needed of what is executed again, and of what edges carry to a join.
         for &b in &self.region {
             for &p in &func.block(b).params {
-                let varies = match graph.copied(func, p) {
-                    Some(v) => self.varying.contains(&v),
-                    None => true,
-                };
-                if varies {
+                if graph.param_varies(func, p, |v| self.varying.contains(&v)) {
                     self.varying.insert(p);
                 }
             }
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
-                let varies = depends_on_more_than_operands(inst, memory)
-                    || inst.uses().any(|v| self.varying.contains(&v));
+                let varies =
+                    graph.differs_again(inst) || inst.uses().any(|v| self.varying.contains(&v));
                 if varies {
                     self.varying.extend(&inst.results);
                 }
@@ -330,18 +350,77 @@ fn walk(
 }
 
 /// Whether executing `inst` again on the same operands may give another result.
-pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &LocalMemory) -> bool {
+pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &Memory) -> bool {
     let effects = inst.op.effects();
     if inst.op.shape() == Form::Load {
-        let flags = inst.mem().map_or(MemFlags::NONE, |(flags, _)| flags);
-        return !flags.contains(MemFlags::READONLY)
-            || flags.contains(MemFlags::VOLATILE)
-            || memory.may_be_local(inst.args[0]);
+        return !memory.is_fixed(inst);
     }
     effects.convergent || effects.reads || effects.writes
 }
 
 impl Graph<'_> {
+    /// Whether executing `inst` again on the same operands may give another
+    /// result.
+    pub fn differs_again(&self, inst: &InstData) -> bool {
+        let overlooked = self.fault == Some(Fault::Convergent) && inst.op.effects().convergent;
+        !overlooked && depends_on_more_than_operands(inst, &self.memory)
+    }
+
+    /// Whether `b` is outside of the innermost loop that `from` is in.
+    fn leaves_loop(&self, from: Block, b: Block) -> bool {
+        let around = self.loops.loop_of(from);
+        around.is_some_and(|l| !self.loops.contains(l, b))
+    }
+
+    /// The edges to `b` that labels tell apart, each edge of a block having its
+    /// own, and what they bring for parameter `k`.
+    pub fn labelled<'a>(
+        &'a self,
+        func: &'a Function,
+        b: Block,
+        k: u32,
+    ) -> impl Iterator<Item = (Edge, Value)> + 'a {
+        let by_block = self.fault == Some(Fault::BlockLabels);
+        let first = move |e: Edge| self.args(func, b, k).find(|other| other.0.from == e.from);
+        let all = self.args(func, b, k);
+        all.filter(move |&(e, arg)| !by_block || first(e) == Some((e, arg)))
+    }
+
+    /// The edges to `b` and what they bring for parameter `k`.
+    pub fn args<'a>(
+        &'a self,
+        func: &'a Function,
+        b: Block,
+        k: u32,
+    ) -> impl Iterator<Item = (Edge, Value)> + 'a {
+        let edges = self.cfg.preds(b).iter();
+        edges.map(move |&e| (e, func.term(e.from).target(e.index).args[k as usize]))
+    }
+
+    /// What the edges to its block carry for the parameter `p`.
+    pub fn brought<'a>(&'a self, func: &'a Function, p: Value) -> impl Iterator<Item = Value> + 'a {
+        let place = match func.def(p) {
+            ValueDef::Param(b, k) => Some((b, k)),
+            ValueDef::Result(..) => None,
+        };
+        let edges = place.into_iter();
+        edges.flat_map(move |(b, k)| self.args(func, b, k).map(|a| a.1))
+    }
+
+    /// Whether every edge, but for those that carry the parameter `p` itself,
+    /// carries its number.
+    pub fn brings_one_number(&self, func: &Function, p: Value) -> bool {
+        let mut others = self.brought(func, p).filter(|&a| a != p);
+        others.next().is_some_and(|a| self.numbers.same(a, p))
+    }
+
+    /// Whether a pass of the block of parameter `p` may give it another value,
+    /// where only values do that `varies`: it may unless every edge brings the
+    /// same number, and then if what an edge brings does.
+    pub fn param_varies(&self, func: &Function, p: Value, varies: impl Fn(Value) -> bool) -> bool {
+        !self.brings_one_number(func, p) || self.brought(func, p).any(|a| a != p && varies(a))
+    }
+
     /// The value that the block parameter `p` merely copies: every edge
     /// carries it, or `p` itself.
     pub fn copied(&self, func: &Function, p: Value) -> Option<Value> {
@@ -352,8 +431,7 @@ impl Graph<'_> {
             return None;
         }
         let mut copied = None;
-        for &edge in self.cfg.preds(b) {
-            let arg = func.term(edge.from).targets()[edge.index as usize].args[k as usize];
+        for (_, arg) in self.args(func, b, k) {
             if arg == p || copied == Some(arg) {
                 continue;
             }

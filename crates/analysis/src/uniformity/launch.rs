@@ -10,6 +10,7 @@
 //! | ny = nz = 1, any nx | stride 1, base a multiple of 32 | 0 | 0 |
 //! | nx a multiple of 32 | the same | warp | warp |
 //! | nx = 2^k < 32 | bits from k up 0 | bits from 5−k up uniform (if ny is a power of two or nz = 1) | warp if nx·ny is a multiple of 32 |
+//! | nx·ny = 2^k < 32 | as above | as above | bits from 5−k up uniform |
 //! | else | lane | lane | lane (warp if nx·ny is a multiple of 32) |
 //!
 //! A last warp that is not full changes none of this.
@@ -102,6 +103,17 @@ impl LaunchShape {
         KnownBits::constant(0, !low_mask(32 - most.leading_zeros()))
     }
 
+    /// Whether every warp of a block has a lane `lane`.
+    pub(crate) fn has_lane(&self, lane: u32) -> bool {
+        let last = self.threads().map(|n| n % 32);
+        lane == 0 || last.is_some_and(|n| n == 0 || u64::from(lane) < n)
+    }
+
+    /// Whether every warp of a block has all its lanes.
+    pub(crate) fn fills_warps(&self) -> bool {
+        self.has_lane(31)
+    }
+
     /// Whether `nx` threads along x fill whole warps, so that `tid_x` goes up
     /// by one from lane to lane.
     fn x_follows_lanes(&self) -> bool {
@@ -134,7 +146,11 @@ impl LaunchShape {
                 }
                 _ => lane(0),
             },
-            2 if self.product(2).is_some_and(|n| n > 0 && n % 32 == 0) => warp(),
+            2 => match self.product(2) {
+                Some(n) if n > 0 && n % 32 == 0 => warp(),
+                Some(n) if n.is_power_of_two() && n < 32 => lane(!low_mask(5 - n.trailing_zeros())),
+                _ => lane(0),
+            },
             _ => lane(0),
         }
     }
@@ -182,12 +198,29 @@ impl LaunchShape {
         }
     }
 
-    /// Which number every lane of any warp reads from a register, if the lane
-    /// alone decides it and its shape does not say so: `tid_x` in a block
-    /// narrower than a warp repeats.
-    pub(crate) fn per_lane(&self, op: Opcode) -> Option<[u32; 32]> {
-        let nx = self.block[0].filter(|nx| nx.is_power_of_two() && *nx < 32)?;
-        (op == Opcode::TidX).then(|| std::array::from_fn(|lane| lane as u32 & (nx - 1)))
+    /// Which bits of a register each lane of any warp knows, if its index alone
+    /// decides them and the register's shape does not say so: `tid_x` in a block
+    /// narrower than a warp repeats, and so do the low bits of `tid_y`, and of
+    /// `tid_z` where planes are smaller than a warp.
+    pub(crate) fn per_lane(&self, op: Opcode) -> Option<[KnownBits; 32]> {
+        let small = |dims: usize| {
+            self.product(dims)
+                .filter(|n| n.is_power_of_two() && *n < 32)
+        };
+        let [_, ny, nz] = self.block;
+        // The index goes up every `from` lanes, modulo `size` (a power of two,
+        // or more than a warp sees).
+        let (from, size) = match op {
+            Opcode::TidX => (1, small(1)?),
+            Opcode::TidY if nz == Some(1) => (small(1)?, 32),
+            Opcode::TidY => (small(1)?, ny.filter(|ny| ny.is_power_of_two())?.into()),
+            Opcode::TidZ => (small(2)?, 32),
+            _ => return None,
+        };
+        let known = (32 / from).min(size) - 1;
+        Some(std::array::from_fn(|lane| {
+            KnownBits::constant(lane as u64 / from, known)
+        }))
     }
 }
 
@@ -247,7 +280,8 @@ mod tests {
                                 assert_eq!(shape.check(&lanes), Ok(()), "{launch:?} {op}");
                                 if let Some(all) = launch.per_lane(op) {
                                     for &(lane, v) in &lanes {
-                                        assert_eq!(u128::from(all[lane as usize]), v);
+                                        let KnownBits { zero, one } = all[lane as usize];
+                                        assert_eq!(v as u64 & (zero | one), one, "{launch:?} {op}");
                                     }
                                 }
                             }

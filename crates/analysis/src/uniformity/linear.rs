@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use warpfold_ir::{Function, InstData, Opcode, Type, Value};
 
 use super::bits::low_mask;
+use super::numbers::Numbers;
 
 /// How many operations are taken apart, over both operands.
 const STEPS: u32 = 24;
@@ -24,7 +25,7 @@ pub(crate) struct Linear {
 impl Linear {
     /// The difference that `inst` is, if it is an `isub` in which something
     /// cancels.
-    pub fn difference(func: &Function, inst: &InstData) -> Option<Self> {
+    pub fn difference(func: &Function, numbers: &Numbers, inst: &InstData) -> Option<Self> {
         if inst.op != Opcode::Isub || inst.ty == Type::I128 {
             return None;
         }
@@ -75,7 +76,7 @@ impl Linear {
                 }
                 None => {
                     leaves += 1;
-                    match sum.terms.iter_mut().find(|t| t.0 == v) {
+                    match sum.terms.iter_mut().find(|t| numbers.same(t.0, v)) {
                         Some(term) => term.1 = term.1.wrapping_add(factor),
                         None => sum.terms.push((v, factor)),
                     }

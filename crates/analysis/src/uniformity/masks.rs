@@ -12,20 +12,22 @@
 //! (as long as `i` does not wrap around).
 
 use hashbrown::HashMap;
-use warpfold_ir::{Block, Function, IntCC, Opcode, Terminator, Type, Value};
+use smallvec::SmallVec;
+use warpfold_ir::{Block, Effects, Function, IntCC, Opcode, Terminator, Type, Value};
 
+use super::KnownBits;
 use super::domain::Shape;
 use super::launch::LaunchShape;
 use super::scope::Scope;
 use super::state::State;
-use super::transfer::{Env, transfer};
-use super::{KnownBits, bits::low_mask};
+use super::transfer::{Env, last_two_same, transfer};
 
 /// Operations that are looked through for one condition.
 const STEPS: u32 = 64;
 const DEPTH: u32 = 16;
 
-type Lanes = [KnownBits; 32];
+/// The lane that is looked at first.
+const FIRST: u32 = 21;
 
 pub(crate) struct Masks<'a> {
     pub func: &'a Function,
@@ -47,83 +49,90 @@ impl Masks<'_> {
         if shape.is_uniform() {
             return None;
         }
-        let mut memo = HashMap::new();
-        let mut steps = STEPS;
-        let lanes = self.lanes(cond, DEPTH, &mut steps, &mut memo)?;
-        lanes.iter().enumerate().try_fold(0, |mask, (lane, k)| {
-            (k.known() & 1 == 1).then_some(mask | (k.one as u32 & 1) << lane)
-        })
+        // Most conditions are unknown in every lane, so most are done after
+        // one. In lanes 0 and 31 products and masks know more than elsewhere.
+        let mut mask = 0;
+        for lane in (0..32).map(|i| (i + FIRST) % 32) {
+            let known = self.lane(cond, lane, DEPTH, &mut { STEPS }, &mut HashMap::new())?;
+            if known.known() & 1 == 0 {
+                return None;
+            }
+            mask |= (known.one as u32 & 1) << lane;
+        }
+        Some(mask)
     }
 
-    fn lanes(
+    /// What `v` is known to be in one lane.
+    fn lane(
         &self,
         v: Value,
+        lane: u32,
         depth: u32,
         steps: &mut u32,
-        memo: &mut HashMap<Value, Option<Lanes>>,
-    ) -> Option<Lanes> {
-        if let Some(&lanes) = memo.get(&v) {
-            return lanes;
+        memo: &mut HashMap<Value, Option<KnownBits>>,
+    ) -> Option<KnownBits> {
+        if let Some(&known) = memo.get(&v) {
+            return known;
         }
-        let lanes = self.evaluate(v, depth, steps, memo);
-        memo.insert(v, lanes);
-        lanes
+        let known = self.evaluate(v, lane, depth, steps, memo);
+        memo.insert(v, known);
+        known
     }
 
     fn evaluate(
         &self,
         v: Value,
+        lane: u32,
         depth: u32,
         steps: &mut u32,
-        memo: &mut HashMap<Value, Option<Lanes>>,
-    ) -> Option<Lanes> {
+        memo: &mut HashMap<Value, Option<KnownBits>>,
+    ) -> Option<KnownBits> {
         let shape = self.state.shapes[v]?;
         let ty = self.func.ty(v);
         if ty.bits() > 64 {
             return None;
         }
         let mask = ty.mask() as u64;
-        let mut lanes: Lanes = std::array::from_fn(|lane| {
-            let by_lane = shape.stride().map_or(KnownBits::NONE, |s| {
-                let offset = s.wrapping_mul(lane as u64) & mask;
-                shape.base().add(KnownBits::constant(offset, mask), mask)
-            });
-            shape.bits().both(by_lane)
+        let by_lane = shape.stride().map_or(KnownBits::NONE, |s| {
+            let offset = s.wrapping_mul(u64::from(lane)) & mask;
+            shape.base().add(KnownBits::constant(offset, mask), mask)
         });
-        let all_known = lanes.iter().all(|k| k.known() == mask);
+        let known = shape.bits().both(by_lane);
         let Some(inst) = self.func.def_inst(v).map(|i| self.func.inst(i)) else {
-            return Some(lanes);
+            return Some(known);
         };
         if let Some(fixed) = self.launch.per_lane(inst.op) {
-            return Some(fixed.map(|x| KnownBits::constant(u64::from(x), low_mask(32))));
+            return Some(known.both(fixed[lane as usize]));
         }
-        let pure = inst.op.effects().is_pure() && !inst.args.is_empty();
-        if all_known || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
-            return Some(lanes);
+        // A lane that traps is not there to ask.
+        let effects = Effects {
+            traps: false,
+            ..inst.op.effects()
+        };
+        let pure = effects.is_pure() && !inst.args.is_empty();
+        let done = known.known() == mask;
+        if done || !pure || inst.guard.is_some() || depth == 0 || *steps == 0 {
+            return Some(known);
         }
         *steps -= 1;
-        let mut operands = Vec::with_capacity(inst.args.len());
-        let mut types = Vec::with_capacity(inst.args.len());
+        let mut types: SmallVec<[Type; 3]> = SmallVec::new();
+        let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         for &arg in &inst.args {
-            let arg_lanes = self.lanes(arg, depth - 1, steps, memo);
-            operands.push(arg_lanes.unwrap_or([KnownBits::NONE; 32]));
-            types.push(self.func.ty(arg));
+            let ty = self.func.ty(arg);
+            let number = self.lane(arg, lane, depth - 1, steps, memo);
+            let number = number.unwrap_or(KnownBits::NONE);
+            types.push(ty);
+            args.push(Shape::known_uniform(ty, Scope::Warp, number));
         }
         let env = Env {
             launch: self.launch,
             local: false,
+            fixed: false,
+            same: last_two_same(inst, |x, y| x == y),
+            all_present: false,
         };
-        for (lane, known) in lanes.iter_mut().enumerate() {
-            let args: Vec<Shape> = operands
-                .iter()
-                .zip(&types)
-                .map(|(o, &ty)| Shape::known_uniform(ty, Scope::Warp, o[lane]))
-                .collect();
-            if let Some(result) = transfer(inst, &types, &args, env) {
-                *known = known.both(result.bits());
-            }
-        }
-        Some(lanes)
+        let result = transfer(inst, &types, &args, env);
+        Some(result.map_or(known, |result| known.both(result.bits())))
     }
 
     /// Whether the branch at `b` is a tail guard.
@@ -154,9 +163,11 @@ impl Masks<'_> {
         let def = self.state.def_block[cond].unwrap_or(b);
         let at = |v: Value| self.state.at(v, def);
         let extends = [Opcode::Uextend, Opcode::Sextend, Opcode::Copy];
+        // A narrow index would wrap around several times in a long row.
+        let once = |s: &Shape| 1 << s.width().min(63) >= u64::from(LaunchShape::MAX_THREADS);
         let index = |v: Value| {
             at(through(v, &extends)).is_some_and(|s| {
-                s.is_row() && s.signed_stride().is_some_and(|s| s.unsigned_abs() == 1)
+                once(&s) && s.is_row() && s.signed_stride().is_some_and(|s| s.unsigned_abs() == 1)
             })
         };
         let bound = |v: Value| at(v).is_some_and(|s| s.scope() <= Scope::Block);

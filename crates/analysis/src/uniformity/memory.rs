@@ -1,24 +1,34 @@
 //! Which addresses may lie in local memory, where one address names another
-//! cell for every lane.
+//! cell for every lane, and which memory is never written.
 //!
 //! Only `stack_addr` makes such an address; to a called function it may come from
 //! its caller. What is computed from one is
 //! suspect; and if one is ever stored, so is all that is loaded. A function
 //! without slots has no local memory. Arithmetic that leaves one piece of
 //! memory for another is not followed, as in any analysis of provenance.
+//!
+//! Beside that: whether the kernel writes any other memory at all. Where no
+//! instruction does, what a load reads stays as it was at the launch, as if the
+//! load were `readonly`.
 
 use cranelift_entity::EntitySet;
-use warpfold_ir::{Function, Opcode, Shape as Form, Value};
+use warpfold_ir::{Function, InstData, MemFlags, Opcode, Shape as Form, Value};
 
-/// The values that may hold addresses in local memory.
+/// Sums that are taken apart to find that an address is a slot's.
+const DEPTH: u32 = 4;
+
+/// The values that may hold addresses in local memory, and whether other
+/// memory may be written.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LocalMemory {
+pub(crate) struct Memory {
     suspects: EntitySet<Value>,
     /// Every address may be one of a caller's.
     all: bool,
+    /// Memory that is not local may be written while the kernel runs.
+    written: bool,
 }
 
-impl LocalMemory {
+impl Memory {
     /// `called` says that other functions call this one and may hand it
     /// addresses of their slots.
     pub fn new(func: &Function, called: bool) -> Self {
@@ -27,6 +37,7 @@ impl LocalMemory {
             return Self {
                 suspects,
                 all: called,
+                written: called || writes(func),
             };
         }
         let mut escaped = false;
@@ -76,10 +87,49 @@ impl LocalMemory {
         Self {
             suspects,
             all: false,
+            written: writes(func),
         }
     }
 
     pub fn may_be_local(&self, address: Value) -> bool {
         self.all || self.suspects.contains(address)
+    }
+
+    /// Whether `load` reads, as often as it is executed, what was there at the
+    /// launch, from an address that means the same cell to all lanes.
+    pub fn is_fixed(&self, load: &InstData) -> bool {
+        let flags = load.mem().map_or(MemFlags::NONE, |(flags, _)| flags);
+        let unwritten = !self.written || flags.contains(MemFlags::READONLY);
+        unwritten && !flags.contains(MemFlags::VOLATILE) && !self.may_be_local(load.args[0])
+    }
+}
+
+/// Whether an instruction may write what is no slot of the lane that executes
+/// it. Barriers and fences order what others write.
+fn writes(func: &Function) -> bool {
+    let insts = func.layout.iter().flat_map(|&b| &func.block(b).insts);
+    let by_inst = insts.map(|&i| func.inst(i)).any(|inst| {
+        let address = inst.args.last();
+        let own =
+            inst.op.shape() == Form::Store && address.is_some_and(|&a| is_slot(func, a, DEPTH));
+        inst.op.effects().writes && !inst.op.effects().syncs && !own
+    });
+    let calls = |t: &warpfold_ir::Terminator| matches!(t, warpfold_ir::Terminator::TailCall(_));
+    by_inst || (func.layout.iter()).any(|&b| func.block(b).term.as_ref().is_some_and(calls))
+}
+
+/// Whether `v` is a place in a slot: its address, or a sum with that.
+fn is_slot(func: &Function, v: Value, depth: u32) -> bool {
+    let Some(inst) = func.def_inst(v).map(|i| func.inst(i)) else {
+        return false;
+    };
+    match inst.op {
+        _ if inst.guard.is_some() => false,
+        Opcode::StackAddr => true,
+        Opcode::Iadd if depth > 0 => {
+            let is_slot = |a: usize| is_slot(func, inst.args[a], depth - 1);
+            is_slot(0) != is_slot(1)
+        }
+        _ => false,
     }
 }

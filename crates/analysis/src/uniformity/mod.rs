@@ -32,8 +32,9 @@
 //! It does not see that a branch is never taken, follows memory only by the
 //! promises of load flags, and does not follow which lanes a shuffle reads.
 //!
-//! Cost: near-linear; region walks are budgeted, and the coarser fallback is
-//! sound.
+//! Cost: near-linear, however deep branches and loops nest; regions that cannot
+//! be described without a walk (`spans.rs`) are walked within a budget, and the
+//! coarser fallback is sound. [`Uniformity::steps`] counts.
 
 mod annotate;
 mod arith;
@@ -42,31 +43,45 @@ mod check;
 mod compare;
 mod control;
 mod domain;
+mod exec_scope;
+mod faults;
+mod independent;
 mod launch;
 mod linear;
 mod masks;
 mod memory;
+mod numbers;
+mod parked;
+mod presence;
 mod reason;
 mod scope;
 mod solve;
+mod spans;
 mod state;
 mod transfer;
+mod worklist;
 
 #[cfg(test)]
 mod tests;
 
-use cranelift_entity::{EntitySet, SecondaryMap};
+use std::sync::Arc;
+
+use cranelift_entity::SecondaryMap;
 use warpfold_ir::{Block, Function, Value};
 
-pub use annotate::annotate;
+pub use annotate::{annotate, claims};
 pub use bits::KnownBits;
 pub use domain::Shape;
+#[doc(hidden)]
+pub use faults::Fault;
 pub use launch::LaunchShape;
 pub use reason::{Chain, Reason, Step, Subject};
 pub use scope::Scope;
 
 use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
 use masks::Masks;
+use memory::Memory;
+use numbers::Numbers;
 use reason::Subject as Of;
 use state::State;
 
@@ -98,14 +113,24 @@ pub struct UniformityOptions {
     /// its parameters vary, any of its lanes may be away, and addresses may be
     /// those of a caller's stack slots.
     pub called: bool,
+    /// Lanes are scheduled independently: where they may wait for each other, those
+    /// that a branch separated need not meet at its join.
+    pub independent: bool,
+    /// A mistake to make, for tests of what catches it.
+    #[doc(hidden)]
+    pub fault: Option<Fault>,
 }
 
 /// The graph's analyses that this one needs.
 pub(crate) struct Graph<'a> {
     pub cfg: &'a Cfg,
     pub joins: &'a Joins,
-    pub dominators: DomTree,
-    pub loops: Loops,
+    pub dominators: Arc<DomTree>,
+    pub loops: Arc<Loops>,
+    pub memory: Memory,
+    pub numbers: Numbers,
+    /// Planted.
+    pub fault: Option<Fault>,
 }
 
 /// The result of the analysis for one function.
@@ -113,11 +138,13 @@ pub(crate) struct Graph<'a> {
 pub struct Uniformity {
     state: State,
     types: Vec<warpfold_ir::Type>,
-    dominators: DomTree,
+    dominators: Arc<DomTree>,
     conditional: SecondaryMap<Block, bool>,
     splits_lanes: SecondaryMap<Block, bool>,
     exec: SecondaryMap<Block, Option<Scope>>,
     live: SecondaryMap<Block, Option<Scope>>,
+    /// Why a block runs with a part of the lanes of a warp.
+    partial: SecondaryMap<Block, Option<Reason>>,
     masks: SecondaryMap<Block, Option<u32>>,
     tails: SecondaryMap<Block, bool>,
 }
@@ -138,20 +165,35 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
+        Self::solved_by(solve::solve, func, cfg, joins, options)
+    }
+
+    fn solved_by(
+        solve: impl Fn(&Function, &Graph<'_>, &UniformityOptions) -> State,
+        func: &Function,
+        cfg: &Cfg,
+        joins: &Joins,
+        options: &UniformityOptions,
+    ) -> Self {
+        let memory = Memory::new(func, options.called);
         let graph = Graph {
             cfg,
             joins,
-            dominators: DomTree::dominators(cfg),
-            loops: Loops::new(cfg),
+            dominators: Arc::new(DomTree::dominators(cfg)),
+            loops: Arc::new(Loops::new(cfg)),
+            numbers: Numbers::new(func, cfg, &memory),
+            memory,
+            fault: options.fault,
         };
-        let state = solve::solve(func, &graph, options);
+        let state = solve(func, &graph, options);
         let mut result = Self {
             types: func.values().map(|v| func.ty(v)).collect(),
-            dominators: graph.dominators,
+            dominators: Arc::clone(&graph.dominators),
             conditional: SecondaryMap::new(),
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),
             live: SecondaryMap::new(),
+            partial: SecondaryMap::new(),
             masks: SecondaryMap::new(),
             tails: SecondaryMap::new(),
             state,
@@ -167,7 +209,10 @@ impl Uniformity {
             result.masks[b] = masks.known_mask(b);
             result.tails[b] = masks.tail_guard(b);
         }
-        result.find_exec_scopes(func, cfg, options.called);
+        result.find_exec_scopes(func, &graph, options.called);
+        if options.independent {
+            result.find_yields(func, &graph, options.called);
+        }
         result
     }
 
@@ -281,62 +326,37 @@ impl Uniformity {
         Chain::new(self, first)
     }
 
+    /// What the analysis has done, counted: evaluations, operands and uses looked
+    /// at, edges walked. It grows in proportion to the function.
+    pub fn steps(&self) -> u64 {
+        self.state.steps
+    }
+
+    /// The block that defines `v`, if the analysis has come to it.
+    pub fn def_block(&self, v: Value) -> Option<Block> {
+        self.state.def_block.get(v).copied().flatten()
+    }
+
+    /// Why only a part of a warp's lanes may run `b`; `None` if all do that
+    /// were launched, or none.
+    pub fn block_reason(&self, b: Block) -> Option<Reason> {
+        match self.exec[b] {
+            Some(Scope::Lane) => self.partial[b].or(Some(Reason::Budget)),
+            Some(_) => None,
+            None => Some(Reason::Unknown),
+        }
+    }
+
+    /// The steps from `b` that only a part of a warp's lanes may run down to
+    /// what differs by nature; empty if all do.
+    pub fn block_chain(&self, b: Block) -> Chain<'_> {
+        let subject = Of::Block(b);
+        let first = self.block_reason(b).map(|reason| Step { subject, reason });
+        Chain::new(self, first)
+    }
+
     /// Whether the budget ran out and the results are coarse.
     pub fn is_coarse(&self) -> bool {
         self.state.is_coarse().is_some()
-    }
-
-    fn find_exec_scopes(&mut self, func: &Function, cfg: &Cfg, called: bool) {
-        let coarse = match called {
-            true => Scope::Lane,
-            false => self.state.is_coarse().unwrap_or(Scope::Grid),
-        };
-        for &b in cfg.rpo() {
-            self.live[b] = Some(coarse.max(Scope::Grid));
-        }
-        let splits = &self.state.splits;
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            for &b in &split.region {
-                self.live[b] = self.live[b].max(Some(split.scope));
-            }
-        }
-        // Where lanes leave while others go on, and where these go on.
-        let mut leaving: SecondaryMap<Block, Option<Scope>> = SecondaryMap::new();
-        let mut gone: Vec<(Scope, Block)> = Vec::new();
-        for &b in cfg.rpo() {
-            leaving[b] = self.leaving_scope(func, b);
-            if let Some(scope) = leaving[b] {
-                gone.extend(cfg.succs(b).iter().map(|&to| (scope, to)));
-            }
-        }
-        for split in splits.iter().filter(|s| s.scope > Scope::Grid) {
-            let widest = split.region.iter().filter_map(|&b| leaving[b]).max();
-            gone.extend(widest.zip(split.join));
-        }
-        self.exec = self.live.clone();
-        for scope in [Scope::Block, Scope::Warp, Scope::Lane] {
-            let mut seen: EntitySet<Block> = EntitySet::new();
-            let from = gone.iter().filter(|&&(s, _)| s == scope);
-            let mut work: Vec<Block> = from.map(|&(_, b)| b).collect();
-            while let Some(b) = work.pop() {
-                if seen.insert(b) {
-                    self.exec[b] = self.exec[b].max(Some(scope));
-                    work.extend(cfg.succs(b));
-                }
-            }
-        }
-    }
-
-    /// How far the lanes that leave in `b`, if any can, are fewer than all.
-    /// In a callee lanes may trap.
-    fn leaving_scope(&self, func: &Function, b: Block) -> Option<Scope> {
-        let live = self.live[b].unwrap_or(Scope::Lane);
-        let by_end = func.term(b).is_end();
-        let by_guards = func.block(b).insts.iter().filter_map(|&i| {
-            let inst = func.inst(i);
-            let guard = inst.guard.map_or(Scope::Lane, |g| self.scope_at(g.pred, b));
-            inst.op.ends_segment().then_some(guard.max(live))
-        });
-        by_guards.chain(by_end.then_some(live)).max()
     }
 }

@@ -38,6 +38,25 @@ pub enum Reason {
         /// The block whose terminator separates the lanes.
         branch: Block,
     },
+    /// A block in which a branch lets only a part of the lanes come.
+    Separated {
+        /// The block whose terminator is that branch.
+        branch: Block,
+    },
+    /// A block that lanes may have left the kernel before.
+    Left {
+        /// Where.
+        at: Block,
+    },
+    /// A block that lanes may come to one after another, because they wait for
+    /// each other before.
+    Waited {
+        /// In a loop that this block is in, or in what it calls.
+        at: Block,
+    },
+    /// A block of a function that others call: lanes may be away from the
+    /// start.
+    Called,
     /// Nothing better was found within the analysis's budget.
     Budget,
     /// The value was made after the analysis, or is never computed.
@@ -51,6 +70,8 @@ pub enum Subject {
     Value(Value),
     /// The branch at the end of a block.
     Branch(Block),
+    /// The lanes that run a block.
+    Block(Block),
 }
 
 /// One step from an effect to its cause.
@@ -94,10 +115,15 @@ impl Iterator for Chain<'_> {
                 subject: Subject::Value(v),
                 reason,
             }),
-            Reason::Join { branch } | Reason::Temporal { branch, .. } => of_branch(branch),
+            Reason::Join { branch }
+            | Reason::Temporal { branch, .. }
+            | Reason::Separated { branch } => of_branch(branch),
             Reason::Parameter(_)
             | Reason::Source(_)
             | Reason::Memory(_)
+            | Reason::Left { .. }
+            | Reason::Waited { .. }
+            | Reason::Called
             | Reason::Budget
             | Reason::Unknown => None,
         };
@@ -110,6 +136,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Value(v) => write!(f, "v{}", v.index()),
             Self::Branch(b) => write!(f, "the branch of {b}"),
+            Self::Block(b) => write!(f, "{b}"),
         }
     }
 }
@@ -133,6 +160,14 @@ impl fmt::Display for Reason {
                 "depends on {value}, which varies in the loop at {header} that lanes leave \
                  one by one at {branch}"
             ),
+            Self::Separated { branch } => {
+                write!(f, "runs with lanes that the branch of {branch} separated")
+            }
+            Self::Waited { at } => {
+                write!(f, "runs without lanes that may still wait in {at}")
+            }
+            Self::Left { at } => write!(f, "runs without lanes that may have left in {at}"),
+            Self::Called => f.write_str("is in a function that part of a warp may call"),
             Self::Budget => f.write_str("was not followed further"),
             Self::Unknown => f.write_str("was not there when the analysis ran"),
         }

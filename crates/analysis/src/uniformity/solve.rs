@@ -6,27 +6,31 @@
 //! the end is a post-fixpoint even where the rules are not monotone. Bit facts
 //! that keep changing are widened away after a few rounds, and a value that
 //! still changes gives up all claims; so the number of steps is linear in the
-//! number of uses. Regions of branches are walked within a budget in
+//! number of uses. What most branches separate is known without a walk (see
+//! `spans.rs`); the regions of the others are walked within a budget in
 //! proportion to the function; beyond it the solver turns *coarse*: values that
 //! could vary anywhere are separated outside their own block, and parameters
 //! that are no copies everywhere.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
 
 use super::arith::{add, scale};
-use super::control::{Split, depends_on_more_than_operands};
+use super::control::Split;
 use super::domain::Shape;
 use super::linear::Linear;
-use super::memory::LocalMemory;
+use super::presence::Presence;
 use super::reason::Reason;
 use super::scope::Scope;
+use super::spans::{Span, Spans};
 use super::state::{Coarse, State};
-use super::transfer::{Env, select, transfer};
+use super::transfer::{Env, last_two_same, select, transfer};
+use super::worklist::Worklist;
 use super::{Graph, UniformityOptions};
+use crate::LoopId;
 
 /// Changes of one value after which its bit facts are widened.
 const WIDEN_AFTER: u16 = 5;
@@ -51,27 +55,57 @@ enum Special {
     ThreadNumber,
 }
 
+/// By parameter of a block: the scope of a branch, and the branch.
+type Mixed = SmallVec<[Option<(Scope, Block)>; 2]>;
+
 struct Solver<'a> {
     func: &'a Function,
     graph: &'a Graph<'a>,
     options: &'a UniformityOptions,
-    memory: LocalMemory,
+    presence: Presence,
     state: State,
     split_of: SecondaryMap<Block, Option<u32>>,
     meets: SecondaryMap<Block, SmallVec<[u32; 2]>>,
     opaque: SecondaryMap<Block, SmallVec<[u32; 2]>>,
+    /// By block and parameter: the branch of widest scope that joins there and
+    /// brings different arguments, where no walk was needed to tell.
+    mixed: SecondaryMap<Block, Mixed>,
     budget: u64,
     items: Vec<Item>,
-    special: Vec<Option<Special>>,
+    special: Vec<Option<Box<Special>>>,
     uses: Vec<SmallVec<[u32; 4]>>,
     /// The items of a block's parameters: the first, and how many.
     params: SecondaryMap<Block, (u32, u32)>,
-    work: BTreeSet<u32>,
+    /// The items behind each loop that use values defined in it.
+    behind: SecondaryMap<LoopId, Vec<u32>>,
+    /// By item: how many loops its operands are looked at from outside of.
+    looks: Vec<u32>,
+    work: Worklist,
     changes: Vec<u16>,
 }
 
 /// Runs the analysis to its end.
 pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOptions) -> State {
+    let spans = Spans::new(func, graph, options.convergence);
+    solve_with(func, graph, options, spans)
+}
+
+/// The same, every region walked.
+#[cfg(test)]
+pub(crate) fn solve_by_walks(
+    func: &Function,
+    graph: &Graph<'_>,
+    options: &UniformityOptions,
+) -> State {
+    solve_with(func, graph, options, Spans::default())
+}
+
+fn solve_with(
+    func: &Function,
+    graph: &Graph<'_>,
+    options: &UniformityOptions,
+    spans: Spans,
+) -> State {
     let edges: usize = graph
         .cfg
         .rpo()
@@ -82,11 +116,17 @@ pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOpti
         func,
         graph,
         options,
-        memory: LocalMemory::new(func, options.called),
-        state: State::default(),
+        presence: Presence::new(func, graph, options.called),
+        state: State {
+            steps: spans.steps(),
+            spans,
+            loops: Arc::clone(&graph.loops),
+            ..State::default()
+        },
         split_of: SecondaryMap::new(),
         meets: SecondaryMap::new(),
         opaque: SecondaryMap::new(),
+        mixed: SecondaryMap::new(),
         budget: options
             .budget
             .unwrap_or(edges as u64 * WALKS_PER_EDGE + 4096),
@@ -94,10 +134,16 @@ pub(crate) fn solve(func: &Function, graph: &Graph<'_>, options: &UniformityOpti
         special: Vec::new(),
         uses: vec![SmallVec::new(); func.num_values()],
         params: SecondaryMap::new(),
-        work: BTreeSet::new(),
+        behind: SecondaryMap::new(),
+        looks: Vec::new(),
+        work: Worklist::full(0),
         changes: vec![0; func.num_values()],
     };
+    solver.state.def_block.resize(func.num_values());
     solver.number_items();
+    let values = func.num_values();
+    solver.state.shapes.resize(values);
+    solver.state.reasons.resize(values);
     while let Some(item) = solver.work.pop_first() {
         solver.step(item);
     }
@@ -125,47 +171,62 @@ impl Solver<'_> {
             }
             self.push(Item::Term(b), None);
         }
+        self.looks = vec![0; self.items.len()];
         for index in 0..self.items.len() as u32 {
             match self.items[index as usize] {
                 // A parameter is evaluated when an argument of an edge to it
                 // changes; registered with the terminators below. A copy is
                 // judged at its own block, from the same argument.
                 Item::Param(..) => {}
-                Item::Inst(_, i) => {
+                Item::Inst(b, i) => {
                     for v in func.inst(i).uses() {
-                        self.uses[v.index()].push(index);
+                        self.register(v, b, index);
                     }
-                    if let Some(Special::Sum(sum)) = &self.special[index as usize] {
+                    if let Some(Special::Sum(sum)) =
+                        self.special[index as usize].as_deref().cloned()
+                    {
                         for &(v, _) in &sum.terms {
-                            self.uses[v.index()].push(index);
+                            self.register(v, b, index);
                         }
                     }
                 }
                 Item::Term(b) => {
                     let term = func.term(b);
                     if let Some(cond) = term.condition() {
-                        self.uses[cond.index()].push(index);
+                        self.register(cond, b, index);
                     }
                     for target in term.targets() {
                         let (first, _) = self.params[target.block];
                         for (k, &arg) in target.args.iter().enumerate() {
-                            self.uses[arg.index()].push(first + k as u32);
+                            self.register(arg, b, first + k as u32);
                         }
                     }
                 }
             }
         }
-        self.work = (0..self.items.len() as u32).collect();
+        self.work = Worklist::full(self.items.len());
+    }
+
+    /// Notes that `item` uses `v` at `b`.
+    fn register(&mut self, v: Value, b: Block, item: u32) {
+        self.uses[v.index()].push(item);
+        let loops = &self.graph.loops;
+        let mut around = self.state.def_block[v].and_then(|def| loops.loop_of(def));
+        while let Some(l) = around.filter(|&l| !loops.contains(l, b)) {
+            self.behind[l].push(item);
+            self.looks[item as usize] += 1;
+            around = loops.parent(l);
+        }
     }
 
     fn push(&mut self, item: Item, special: Option<Special>) {
         self.items.push(item);
-        self.special.push(special);
+        self.special.push(special.map(Box::new));
     }
 
     fn special(&self, i: Inst) -> Option<Special> {
         let inst = self.func.inst(i);
-        if let Some(sum) = Linear::difference(self.func, inst) {
+        if let Some(sum) = Linear::difference(self.func, &self.graph.numbers, inst) {
             return Some(Special::Sum(sum));
         }
         // tid_y * nx + tid_x numbers the threads of a plane.
@@ -196,15 +257,19 @@ impl Solver<'_> {
     }
 
     fn step(&mut self, index: u32) {
+        self.state.steps += 1 + u64::from(self.looks[index as usize]);
         match self.items[index as usize] {
             Item::Param(b, k) => {
+                let rounds = 1 + self.meets[b].len() + self.opaque[b].len();
+                self.state.steps += (rounds * self.graph.cfg.preds(b).len()) as u64;
                 if let Some(shape) = self.param(b, k) {
                     self.set(self.func.block(b).params[k as usize], shape);
                 }
             }
             // Nothing is known of what a callee gives.
             Item::Inst(_, i) if self.func.inst(i).op.effects().calls => {
-                for r in self.func.inst(i).results.clone() {
+                let func = self.func;
+                for &r in &func.inst(i).results {
                     self.set(r, Shape::uniform(self.func.ty(r), Scope::Lane));
                 }
             }
@@ -212,18 +277,13 @@ impl Solver<'_> {
                 if let Some(shape) = self.inst(b, i, index) {
                     // Carry and overflow flags share the operands' scope; the
                     // rules speak of the first result.
-                    let results = self.func.inst(i).results.clone();
-                    for (n, r) in results.into_iter().enumerate() {
-                        let ty = self.func.ty(r);
-                        let first = n == 0;
-                        self.set(
-                            r,
-                            if first {
-                                shape
-                            } else {
-                                Shape::uniform(ty, shape.scope())
-                            },
-                        );
+                    let func = self.func;
+                    for (n, &r) in func.inst(i).results.iter().enumerate() {
+                        let new = match n {
+                            0 => shape,
+                            _ => Shape::uniform(func.ty(r), shape.scope()),
+                        };
+                        self.set(r, new);
                     }
                 }
             }
@@ -234,10 +294,14 @@ impl Solver<'_> {
     /// The arguments of the edges to `b` for parameter `k`, with the blocks
     /// they come from.
     fn args(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
-        self.graph.cfg.preds(b).iter().map(move |e| {
-            let targets = self.func.term(e.from).targets();
-            (e.from, targets[e.index as usize].args[k as usize])
-        })
+        let args = self.graph.args(self.func, b, k);
+        args.map(|(e, v)| (e.from, v))
+    }
+
+    /// The same, as labels tell them apart.
+    fn labelled(&self, b: Block, k: u32) -> impl Iterator<Item = (Block, Value)> + '_ {
+        let labelled = self.graph.labelled(self.func, b, k);
+        labelled.map(|(e, v)| (e.from, v))
     }
 
     fn param(&self, b: Block, k: u32) -> Option<Shape> {
@@ -276,14 +340,7 @@ impl Solver<'_> {
         };
         for &s in &self.meets[b] {
             let split = &self.state.splits[s as usize];
-            let comes = |from: Block| from == split.branch || split.contains(from);
-            let mut args = self
-                .args(b, k)
-                .filter(|&(from, _)| comes(from))
-                .map(|a| a.1);
-            if let Some(first) = args.next()
-                && (split.varies(first) || args.any(|a| a != first))
-            {
+            if split.scope > Scope::Grid && split.mixes(self.func, self.graph, b, k) {
                 note(split.scope, Some(split.branch));
             }
         }
@@ -291,12 +348,20 @@ impl Solver<'_> {
             let split = &self.state.splits[s as usize];
             note(split.scope, Some(split.branch));
         }
-        // One branch may bring several arguments over edges of its own.
-        for (from, arg) in self.args(b, k) {
-            if let Some(scope) = self.state.branch_scope[from]
-                && self.args(b, k).any(|(f, a)| f == from && a != arg)
-            {
-                note(scope, Some(from));
+        if let Some(&Some((scope, branch))) = self.mixed[b].get(k as usize) {
+            note(scope, Some(branch));
+        }
+        // One branch may bring several arguments over edges of its own, which
+        // stand together.
+        let same = |x, y| self.graph.numbers.same(x, y);
+        let mut first: Option<(Block, Value)> = None;
+        for (from, arg) in self.labelled(b, k) {
+            match (first, self.state.branch_scope[from]) {
+                (Some((f, a)), Some(scope)) if f == from && !same(a, arg) => {
+                    note(scope, Some(from));
+                }
+                (Some((f, _)), _) if f == from => {}
+                _ => first = Some((from, arg)),
             }
         }
         if let (Some(scope), false) = (self.state.is_coarse(), self.graph.cfg.preds(b).is_empty()) {
@@ -307,18 +372,26 @@ impl Solver<'_> {
 
     fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
         let inst = self.func.inst(i);
+        let fault = self.graph.fault;
+        let planted = fault.and_then(|f| f.instead_of(inst));
+        let inst = planted.as_ref().unwrap_or(inst);
+        let launch = fault.map(|f| f.launch(inst, self.options.shape));
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         for &v in &inst.args {
             args.push(self.state.at(v, b)?);
             types.push(self.func.ty(v));
         }
-        let local = inst.op.shape() == Form::Load && self.memory.may_be_local(inst.args[0]);
+        let loads = inst.op.shape() == Form::Load;
+        let memory = &self.graph.memory;
         let env = Env {
-            launch: &self.options.shape,
-            local,
+            launch: launch.as_ref().unwrap_or(&self.options.shape),
+            local: loads && memory.may_be_local(inst.args[0]),
+            fixed: loads && memory.is_fixed(inst),
+            same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
+            all_present: self.presence.is_whole(i),
         };
-        let shape = match &self.special[index as usize] {
+        let shape = match self.special[index as usize].as_deref() {
             Some(Special::ThreadNumber) => self.options.shape.linear_id(),
             Some(Special::Sum(sum)) => {
                 let mut shape = Shape::constant(inst.ty, u128::from(sum.constant));
@@ -335,6 +408,13 @@ impl Solver<'_> {
         let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {
             return Some(shape);
         };
+        if inst
+            .results
+            .first()
+            .is_some_and(|&r| self.graph.numbers.same(r, otherwise))
+        {
+            return self.state.at(otherwise, b);
+        }
         let cond = self.state.at(guard.pred, b)?;
         let otherwise = self.state.at(otherwise, b)?;
         Some(match guard.negated {
@@ -367,9 +447,44 @@ impl Solver<'_> {
         if !self.graph.cfg.branches(b) {
             return;
         }
-        match self.split_of(b) {
-            Some(s) => self.apply(s, scope),
-            None => self.turn_coarse(scope),
+        match self.state.spans.span(b) {
+            Span::Ahead => self.mix(b, scope),
+            Span::Loop(l) => {
+                self.mix(b, scope);
+                self.leave(l, b, scope);
+            }
+            Span::Walk => match self.split_of(b) {
+                Some(s) => self.apply(s, scope),
+                None => self.turn_coarse(scope),
+            },
+        }
+    }
+
+    /// Mixes what the branch of `b` brings to its join.
+    fn mix(&mut self, b: Block, scope: Scope) {
+        let Some(join) = self.graph.joins.of(b) else {
+            return;
+        };
+        let mixes = self.state.spans.mixes(b);
+        let mixed = &mut self.mixed[join];
+        mixed.resize(mixes.len().max(mixed.len()), None);
+        let (first, _) = self.params[join];
+        for (k, slot) in mixed.iter_mut().enumerate() {
+            let wider = slot.is_none_or(|(old, _)| old < scope);
+            if mixes.get(k) == Some(&true) && wider {
+                *slot = Some((scope, b));
+                self.work.insert(first + k as u32);
+            }
+        }
+    }
+
+    /// Lanes leave loop `l` one by one, by the branch of `b`.
+    fn leave(&mut self, l: LoopId, b: Block, scope: Scope) {
+        let split = &mut self.state.loop_splits[l];
+        if split.is_none_or(|(old, _)| old < scope) {
+            *split = Some((scope, b));
+            self.state.steps += self.behind[l].len() as u64;
+            self.work.extend(self.behind[l].iter().copied());
         }
     }
 
@@ -377,18 +492,21 @@ impl Solver<'_> {
         if let Some(s) = self.split_of[b] {
             return Some(s);
         }
+        let budget = self.budget;
         let split = Split::new(
             self.func,
             self.graph,
             self.options.convergence,
-            &self.memory,
             b,
             &mut self.budget,
         );
+        self.state.steps += budget - self.budget;
         let Some(split) = split else {
             self.budget = 0;
             return None;
         };
+        let insts = split.region.iter().map(|&b| self.func.block(b).insts.len());
+        self.state.steps += insts.sum::<usize>() as u64;
         let s = self.state.splits.len() as u32;
         self.split_of[b] = Some(s);
         for &at in &split.meets {
@@ -425,7 +543,7 @@ impl Solver<'_> {
             let results = data.insts.iter().flat_map(|&i| &self.func.inst(i).results);
             for &v in data.params.iter().chain(results) {
                 if self.state.splits[s as usize].varies(v) {
-                    self.work.extend(&self.uses[v.index()]);
+                    self.queue_uses(v);
                 }
             }
         }
@@ -449,19 +567,17 @@ impl Solver<'_> {
             for &p in &self.func.block(b).params {
                 let function_param =
                     self.func.entry() == Some(b) && self.graph.cfg.preds(b).is_empty();
-                let varies = match self.graph.copied(self.func, p) {
-                    Some(v) => varying.contains(v),
-                    None => !function_param,
-                };
+                let varies = !function_param
+                    && self
+                        .graph
+                        .param_varies(self.func, p, |v| varying.contains(v));
                 if varies {
                     varying.insert(p);
                 }
             }
             for &i in &self.func.block(b).insts {
                 let inst = self.func.inst(i);
-                if depends_on_more_than_operands(inst, &self.memory)
-                    || inst.uses().any(|v| varying.contains(v))
-                {
+                if self.graph.differs_again(inst) || inst.uses().any(|v| varying.contains(v)) {
                     for &r in &inst.results {
                         varying.insert(r);
                     }
@@ -473,7 +589,14 @@ impl Solver<'_> {
 
     fn queue_params(&mut self, b: Block) {
         let (first, count) = self.params[b];
+        self.state.steps += u64::from(count);
         self.work.extend(first..first + count);
+    }
+
+    fn queue_uses(&mut self, v: Value) {
+        let uses = &self.uses[v.index()];
+        self.state.steps += uses.len() as u64;
+        self.work.extend(uses.iter().copied());
     }
 
     fn set(&mut self, v: Value, new: Shape) {
@@ -497,7 +620,7 @@ impl Solver<'_> {
         if !shape.is_uniform() && self.state.reasons[v].is_none() {
             self.state.reasons[v] = Some(self.reason(v));
         }
-        self.work.extend(&self.uses[v.index()]);
+        self.queue_uses(v);
     }
 
     /// Why `v` has just been found to differ between lanes.

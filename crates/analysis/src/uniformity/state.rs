@@ -1,5 +1,7 @@
 //! What the solver has found, and the query for a value at a block.
 
+use std::sync::Arc;
+
 use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 use warpfold_ir::{Block, Value};
@@ -8,6 +10,8 @@ use super::control::Split;
 use super::domain::Shape;
 use super::reason::Reason;
 use super::scope::Scope;
+use super::spans::Spans;
+use crate::{LoopId, Loops};
 
 /// What the analysis knows of values and branches.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +24,14 @@ pub(crate) struct State {
     pub splits: Vec<Split>,
     /// Per block that some lanes may execute again: split and its round.
     pub rounds: SecondaryMap<Block, SmallVec<[(u32, u32); 2]>>,
+    pub loops: Arc<Loops>,
+    pub spans: Spans,
+    /// Per loop that lanes leave one by one: how far they differ, and the branch
+    /// that lets them.
+    pub loop_splits: SecondaryMap<LoopId, Option<(Scope, Block)>>,
     pub coarse: Option<Coarse>,
+    /// Work done so far.
+    pub steps: u64,
 }
 
 /// The coarse mode's scope, and the values that may vary somewhere.
@@ -44,6 +55,9 @@ impl State {
                 shape = shape.separated(self.splits[split as usize].scope);
             }
         }
+        for (_, (scope, _)) in self.left_between(v, def, b) {
+            shape = shape.separated(scope);
+        }
         if let Some(coarse) = &self.coarse
             && coarse.varying.contains(v)
         {
@@ -55,6 +69,23 @@ impl State {
     fn is_separated(&self, v: Value, b: Block, split: u32, round: u32) -> bool {
         let split = &self.splits[split as usize];
         split.scope > Scope::Grid && split.rounds[round as usize].separates_at(b) && split.varies(v)
+    }
+
+    /// The loops that `v` varies in and that lanes leave one by one between its
+    /// definition in `def` and `b`.
+    fn left_between(
+        &self,
+        v: Value,
+        def: Block,
+        b: Block,
+    ) -> impl Iterator<Item = (LoopId, (Scope, Block))> + '_ {
+        let innermost = self
+            .loops
+            .loop_of(def)
+            .and_then(|_| self.spans.varies_in(v));
+        std::iter::successors(innermost, |&l| self.loops.parent(l))
+            .take_while(move |&l| !self.loops.contains(l, b))
+            .filter_map(|l| Some((l, self.loop_splits[l]?)))
     }
 
     /// Why `v` differs between lanes at `b`.
@@ -71,15 +102,19 @@ impl State {
             self.splits[split as usize].scope == Scope::Lane
                 && self.is_separated(v, b, split, round)
         });
-        Some(match by_round {
-            Some(&(split, round)) => {
-                let split = &self.splits[split as usize];
-                Reason::Temporal {
-                    value: v,
-                    header: split.rounds[round as usize].header,
-                    branch: split.branch,
-                }
-            }
+        let by_round = by_round.map(|&(split, round)| {
+            let split = &self.splits[split as usize];
+            (split.rounds[round as usize].header, split.branch)
+        });
+        let mut loops = self.left_between(v, def, b);
+        let by_loop = loops.find(|&(_, (scope, _))| scope == Scope::Lane);
+        let by_loop = by_loop.map(|(l, (_, branch))| (self.loops.header(l), branch));
+        Some(match by_round.or(by_loop) {
+            Some((header, branch)) => Reason::Temporal {
+                value: v,
+                header,
+                branch,
+            },
             None => Reason::Budget,
         })
     }

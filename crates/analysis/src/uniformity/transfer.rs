@@ -1,16 +1,16 @@
 //! What an instruction's result looks like, given its operands.
 //!
 //! The rules are pure functions of the operands' [`Shape`]s. Which rule an
-//! instruction takes is decided by its [form](warpfold_ir::Shape), exhaustively:
-//! a new form without a rule does not compile. Within a lane-wise form an
-//! opcode of which nothing more is said gets the rule that holds for *any*
-//! function of one lane's operands: uniform if they all are. So a new row of
-//! the opcode table is sound at once and made precise here.
+//! instruction takes is decided by its [form](warpfold_ir::Shape) and, within
+//! the lane-wise forms, by its opcode, both exhaustively: a new form or opcode
+//! without a rule does not compile. The rule that holds for *any* function of one
+//! lane's operands, uniform if they all are, is at hand for those of which
+//! nothing more is to be said.
 //!
 //! Guards are not seen here; see the [solver](super::solve).
 
 use warpfold_ir::eval::eval;
-use warpfold_ir::{Imm, InstData, MemFlags, Opcode, Shape as Form, Type};
+use warpfold_ir::{Imm, InstData, IntCC, Opcode, Shape as Form, Type, Value};
 
 use super::arith::*;
 use super::bits::{KnownBits, low_mask};
@@ -25,6 +25,22 @@ pub(crate) struct Env<'a> {
     pub launch: &'a LaunchShape,
     /// Of a load: whether its address may lie in local memory.
     pub local: bool,
+    /// Of a load: whether it reads what was there at the launch.
+    pub fixed: bool,
+    /// Whether each lane's last two operands are one number.
+    pub same: bool,
+    /// Whether every lane of the warp that was launched takes part, whenever
+    /// the instruction is executed.
+    pub all_present: bool,
+}
+
+/// Whether `same` holds of the last two operands, those of a `select`'s choice
+/// or of a binary operation.
+pub(crate) fn last_two_same(inst: &InstData, same: impl Fn(Value, Value) -> bool) -> bool {
+    match inst.args[..] {
+        [.., a, b] => same(a, b),
+        _ => false,
+    }
 }
 
 /// The shape of the result of `inst`, guard apart, over the lanes that execute
@@ -67,9 +83,11 @@ pub(crate) fn transfer(
         | Form::Icmp
         | Form::Fcmp
         | Form::Pred1
-        | Form::Pred2 => fold(inst, ty, types, args).unwrap_or_else(|| lane_wise(inst, ty, args)),
+        | Form::Pred2 => {
+            fold(inst, ty, types, args).unwrap_or_else(|| lane_wise(inst, ty, args, env.same))
+        }
         Form::Id => env.launch.id(inst.op),
-        Form::Load => load(inst, ty, args[0], env.local),
+        Form::Load => load(inst, ty, args[0], env),
         // Lanes take turns, so each may find something else; and what another warp
         // writes may come between an atomic load's lanes.
         Form::AtomicLoad | Form::AtomicRmw | Form::AtomicCas => Shape::varying(ty),
@@ -81,8 +99,11 @@ pub(crate) fn transfer(
         Form::Vote | Form::ReadFirst if args[0].is_uniform() => args[0],
         Form::Vote | Form::ReadFirst => Shape::known_uniform(ty, Scope::Warp, args[0].bits()),
         // A lane gets its own number or that of another lane that executes
-        // this. Which one is not followed.
+        // this; one lane's if they all ask for one that does.
         Form::Shuffle if args[0].is_uniform() => args[0],
+        Form::Shuffle if inst.op == Opcode::ShflIdx && one_source(args[1], env) => {
+            Shape::known_uniform(ty, Scope::Warp, args[0].bits())
+        }
         Form::Shuffle => Shape::tracked(ty, args[0].base_scope(), args[0].tracked_bits()),
         Form::Store | Form::AtomicStore | Form::Sync | Form::Exit | Form::TrapIf => return None,
         // The solver's: they may have several.
@@ -107,8 +128,7 @@ fn fold(inst: &InstData, ty: Type, types: &[Type], args: &[Shape]) -> Option<Sha
     (!nan).then(|| Shape::constant(ty, bits))
 }
 
-fn lane_wise(inst: &InstData, ty: Type, args: &[Shape]) -> Shape {
-    let same = args.len() == 2 && inst.args[0] == inst.args[1];
+fn lane_wise(inst: &InstData, ty: Type, args: &[Shape], same: bool) -> Shape {
     match inst.op {
         Opcode::Isub | Opcode::Bxor | Opcode::BandNot | Opcode::Xor | Opcode::Andn if same => {
             Shape::constant(ty, 0)
@@ -134,10 +154,10 @@ fn lane_wise(inst: &InstData, ty: Type, args: &[Shape]) -> Shape {
         Opcode::BorNot => or(ty, args[0], not(ty, args[1])),
         Opcode::BxorNot => xor(ty, args[0], not(ty, args[1])),
         Opcode::Bnot | Opcode::Not => not(ty, args[0]),
-        Opcode::Umin => choose(inst, warpfold_ir::IntCC::Ult, ty, args),
-        Opcode::Umax => choose(inst, warpfold_ir::IntCC::Ugt, ty, args),
-        Opcode::Smin => choose(inst, warpfold_ir::IntCC::Slt, ty, args),
-        Opcode::Smax => choose(inst, warpfold_ir::IntCC::Sgt, ty, args),
+        Opcode::Umin => choose(IntCC::Ult, same, ty, args),
+        Opcode::Umax => choose(IntCC::Ugt, same, ty, args),
+        Opcode::Smin => choose(IntCC::Slt, same, ty, args),
+        Opcode::Smax => choose(IntCC::Sgt, same, ty, args),
         Opcode::Ishl | Opcode::Ushr | Opcode::Sshr | Opcode::Rotl | Opcode::Rotr => {
             match shift_amount(args[0], args[1]) {
                 Some(n) => shift(inst.op, ty, args[0], n),
@@ -177,21 +197,118 @@ fn lane_wise(inst: &InstData, ty: Type, args: &[Shape]) -> Shape {
         },
         // The type's meaning changes, its bits do not.
         Opcode::Bitcast => permuted(ty, args[0], |x| x),
-        Opcode::Select if inst.args[1] == inst.args[2] => args[1],
+        Opcode::Select if same => args[1],
         Opcode::Select => select(args[0], args[1], args[2]),
         Opcode::Fneg => xor(ty, args[0], Shape::constant(ty, 1 << (ty.bits() - 1))),
         Opcode::Fabs => and(ty, args[0], Shape::constant(ty, ty.mask() >> 1)),
         Opcode::Icmp => match inst.imm {
-            Imm::Icc(cc) => compare::icmp(cc, inst.args[0] == inst.args[1], args[0], args[1]),
+            Imm::Icc(cc) => compare::icmp(cc, same, args[0], args[1]),
             _ => opaque(ty, args),
         },
-        _ => opaque(ty, args),
+        // Of these nothing is said but that each lane's operands decide.
+        Opcode::Umulhi
+        | Opcode::Smulhi
+        | Opcode::Fadd
+        | Opcode::Fsub
+        | Opcode::Fmul
+        | Opcode::Fdiv
+        | Opcode::Fma
+        | Opcode::Fcopysign
+        | Opcode::Fmin
+        | Opcode::Fmax
+        | Opcode::Sqrt
+        | Opcode::Ceil
+        | Opcode::Floor
+        | Opcode::Trunc
+        | Opcode::Nearest
+        | Opcode::Fpromote
+        | Opcode::Fdemote
+        | Opcode::FcvtFromUint
+        | Opcode::FcvtFromSint
+        | Opcode::FcvtToUint
+        | Opcode::FcvtToSint
+        | Opcode::FcvtToUintSat
+        | Opcode::FcvtToSintSat
+        | Opcode::Sin
+        | Opcode::Cos
+        | Opcode::Tan
+        | Opcode::Exp
+        | Opcode::Exp2
+        | Opcode::Log
+        | Opcode::Log2
+        | Opcode::Pow
+        | Opcode::Rsqrt
+        | Opcode::Atan2
+        | Opcode::Tanh
+        | Opcode::Fcmp => opaque(ty, args),
+        // Not lane-wise: ruled by their form.
+        Opcode::Const
+        | Opcode::Poison
+        | Opcode::StackAddr
+        | Opcode::SharedBase
+        | Opcode::FuncAddr
+        | Opcode::Copy
+        | Opcode::LaneId
+        | Opcode::WarpId
+        | Opcode::TidX
+        | Opcode::TidY
+        | Opcode::TidZ
+        | Opcode::CtaidX
+        | Opcode::CtaidY
+        | Opcode::CtaidZ
+        | Opcode::NtidX
+        | Opcode::NtidY
+        | Opcode::NtidZ
+        | Opcode::NctaidX
+        | Opcode::NctaidY
+        | Opcode::NctaidZ
+        | Opcode::Load
+        | Opcode::Uload8
+        | Opcode::Sload8
+        | Opcode::Uload16
+        | Opcode::Sload16
+        | Opcode::Uload32
+        | Opcode::Sload32
+        | Opcode::Store
+        | Opcode::Istore8
+        | Opcode::Istore16
+        | Opcode::Istore32
+        | Opcode::AtomicLoad
+        | Opcode::AtomicStore
+        | Opcode::AtomicAdd
+        | Opcode::AtomicSub
+        | Opcode::AtomicAnd
+        | Opcode::AtomicNand
+        | Opcode::AtomicOr
+        | Opcode::AtomicXor
+        | Opcode::AtomicXchg
+        | Opcode::AtomicUmin
+        | Opcode::AtomicUmax
+        | Opcode::AtomicSmin
+        | Opcode::AtomicSmax
+        | Opcode::AtomicCas
+        | Opcode::Ballot
+        | Opcode::VoteAny
+        | Opcode::VoteAll
+        | Opcode::ShflIdx
+        | Opcode::ShflUp
+        | Opcode::ShflDown
+        | Opcode::ShflBfly
+        | Opcode::ReadFirst
+        | Opcode::ActiveMask
+        | Opcode::Barrier
+        | Opcode::WarpSync
+        | Opcode::Fence
+        | Opcode::Exit
+        | Opcode::TrapIf
+        | Opcode::Call
+        | Opcode::CallIndirect => Shape::varying(ty),
     }
 }
 
 /// A minimum or maximum, as a choice by the comparison `cc` of the operands.
-fn choose(inst: &InstData, cc: warpfold_ir::IntCC, ty: Type, args: &[Shape]) -> Shape {
-    if inst.args[0] == inst.args[1] {
+fn choose(cc: IntCC, same: bool, ty: Type, args: &[Shape]) -> Shape {
+    if same {
         return args[0];
     }
     let cond = compare::icmp(cc, false, args[0], args[1]);
@@ -222,21 +339,30 @@ pub(crate) fn select(cond: Shape, a: Shape, b: Shape) -> Shape {
     }
 }
 
-fn load(inst: &InstData, ty: Type, address: Shape, local: bool) -> Shape {
-    let flags = inst.mem().map_or(MemFlags::NONE, |(flags, _)| flags);
+/// Whether all lanes that execute a `shfl_idx` get the number of one of them:
+/// they name one lane, and it is there. Lane 0 of a warp always is, others in
+/// the last warp only if the block has as many threads.
+fn one_source(index: Shape, env: Env<'_>) -> bool {
+    let low = index.bits().keep(31);
+    let lane = (low.known() == 31).then_some(low.one as u32);
+    env.all_present
+        && index.uniform_bits() & 31 == 31
+        && lane.map_or(env.launch.fills_warps(), |l| env.launch.has_lane(l))
+}
+
+fn load(inst: &InstData, ty: Type, address: Shape, env: Env<'_>) -> Shape {
     let bits = match inst.op.access(inst.ty) {
         Some((bytes, false)) if bytes * 8 < ty.bits() => {
             KnownBits::constant(0, !low_mask(bytes * 8))
         }
         _ => KnownBits::NONE,
     };
-    if local || !address.is_uniform() {
+    if env.local || !address.is_uniform() {
         return Shape::with_bits(ty, bits, 0);
     }
     // Nothing writes read-only memory. Other memory may change between two
     // warps' reads, but one instruction reads one address once for the warp.
-    let fixed = flags.contains(MemFlags::READONLY) && !flags.contains(MemFlags::VOLATILE);
-    let scope = match fixed {
+    let scope = match env.fixed {
         true => address.base_scope().max(Scope::Grid),
         false => Scope::Warp,
     };

@@ -1,21 +1,26 @@
 //! `warpfold exec`: run and count, no conversion.
 
+use warpfold::picture::Subject;
 use warpfold::render;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, StageArgs};
+use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, RunCheckArgs, StageArgs};
+use crate::pictures::PictureArgs;
+use crate::timing::TimingArgs;
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 Examples:
   warpfold exec tests/kernels/clamp.clif
-  warpfold exec --timeline --block 32 --arg lane tests/kernels/clamp.clif
+  warpfold exec --check all tests/kernels/reduction.clif
+  warpfold exec --timeline - --block 32 tests/kernels/clamp.clif
+  warpfold exec --profile-out clamp.json tests/kernels/clamp.clif
   warpfold opt k.clif | warpfold exec -
 
 Exit status:
   0  the kernel finished (lanes that trap are counted and listed)
-  1  it did not: no progress, step limit, lanes waiting for each other
+  1  it did not: no progress, step limit, lanes waiting for each other, a check
   2  bad usage or bad input";
 
 /// Arguments of `exec`.
@@ -27,6 +32,8 @@ pub struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
     #[command(flatten)]
+    checks: RunCheckArgs,
+    #[command(flatten)]
     stage: StageArgs,
     #[command(flatten)]
     check: CheckArgs,
@@ -35,12 +42,19 @@ pub struct Args {
     #[arg(long, value_name = "NAME|PATH", default_value = warpfold::DEFAULT_MACHINE)]
     machine: String,
 
+    /// Run the canonical version, too, and write its counts to this file, for
+    /// `--profile` of other commands
+    #[arg(long, value_name = "FILE")]
+    profile_out: Option<String>,
+
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Show which lanes went through which block
-    #[arg(long, help_heading = "Output")]
-    timeline: bool,
+    #[command(flatten)]
+    pictures: PictureArgs,
+
+    #[command(flatten)]
+    timing: TimingArgs,
 }
 
 impl Args {
@@ -49,16 +63,31 @@ impl Args {
         let machine = input::machine(&self.machine)?;
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
+        let timing = self.timing.model(&machine)?;
+        let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
+        if let Some(path) = &self.profile_out {
+            let canonical = kernel.lowered.clone().clean()?.canonicalise()?;
+            let file = canonical.profile(&launch, &run)?.profile_file(1)?;
+            std::fs::write(path, file.to_json())
+                .map_err(|e| Failure::about(path, format!("cannot write: {e}")))?;
+        }
+        run.checks = self.checks.checks();
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
-        let run = self.launch.run_options(self.timeline);
         let outcome = staged.lowered().execute(staged.func(), &launch, &run)?;
+        let shape = (launch.grid, launch.block);
+        self.pictures.write(&Subject::of_execution(
+            staged.lowered(),
+            staged.func(),
+            &outcome,
+            shape,
+        ))?;
         let doc = render::executed(
             staged.lowered(),
             staged.func(),
             &outcome,
-            (launch.grid, launch.block),
+            shape,
             &machine,
         );
-        self.report.write(&doc)
+        self.report.write(&self.pictures.report(doc))
     }
 }

@@ -1,8 +1,11 @@
 //! `warpfold explain`: decisions in full, without measuring.
 
+use std::str::FromStr;
+
 use warpfold::render;
 
 use crate::failure::Failure;
+use crate::input::display_name;
 use crate::options::{InputArgs, LaunchArgs, ProfileArgs, ReportArgs, RoadArgs};
 use crate::walk;
 
@@ -13,12 +16,14 @@ at which branch overhead the decision would turn.
 
 Examples:
   warpfold explain tests/kernels/clamp.clif
-  warpfold explain --machine ./my-gpu.toml --profile tests/kernels/clamp.clif
+  warpfold explain --region 37 tests/kernels/clamp.clif
+  warpfold explain --machine ./my-gpu.toml --measure tests/kernels/clamp.clif
+  warpfold explain --profile k.json k.clif
   warpfold explain --format json - < tests/kernels/clamp.clif
 
 Exit status:
   0  done
-  1  with --profile: the kernel did not finish
+  1  with --measure: the kernel did not finish
   2  bad usage or bad input";
 
 /// Arguments of `explain`.
@@ -33,14 +38,55 @@ pub struct Args {
     road: RoadArgs,
     #[command(flatten)]
     profile: ProfileArgs,
+    /// Only the branch on this line (or `inst7`, by its number), with the
+    /// arithmetic behind each price line by line
+    #[arg(long, value_name = "LINE")]
+    region: Option<Place>,
+
     #[command(flatten)]
     report: ReportArgs,
+}
+
+/// Which branch.
+#[derive(Clone, Copy)]
+enum Place {
+    Line(u32),
+    Inst(u32),
+}
+
+impl FromStr for Place {
+    type Err = &'static str;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        let (number, place): (_, fn(u32) -> Self) = match s.strip_prefix("inst") {
+            Some(number) => (number, Self::Inst),
+            None => (s, Self::Line),
+        };
+        let number = number.parse().map_err(|_| "expected a line, or `inst` and a number")?;
+        Ok(place(number))
+    }
 }
 
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
         let (optimized, _) = walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
-        self.report.write(&render::explain(&optimized))
+        let mut doc = render::explain(&optimized);
+        if let Some(place) = self.region {
+            let (line, inst) = match place {
+                Place::Line(line) => (Some(line), None),
+                Place::Inst(inst) => (None, Some(inst)),
+            };
+            if !doc.only(line, inst) {
+                let file = display_name(&self.input.file);
+                let at = match place {
+                    Place::Line(line) => format!("on line {line}"),
+                    Place::Inst(inst) => format!("at inst{inst}"),
+                };
+                let message = format!("there is no conditional branch {at}");
+                return Err(Failure::about(file, message));
+            }
+        }
+        self.report.write(&doc)
     }
 }

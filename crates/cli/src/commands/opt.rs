@@ -13,13 +13,13 @@ decisions and the kernel's size at each stage with the passes that led there.
 
 Examples:
   warpfold opt tests/kernels/clamp.clif
-  warpfold opt --profile --machine pascal -o clamp.wf tests/kernels/clamp.clif
+  warpfold opt --measure --machine pascal -o clamp.wf tests/kernels/clamp.clif
   warpfold opt --force straight k.clif | warpfold exec -
   warpfold opt --format json tests/kernels/clamp.clif
 
 Exit status:
   0  done
-  1  with --profile: the kernel did not finish
+  1  with --measure: the kernel did not finish
   2  bad usage or bad input";
 
 /// Arguments of `opt`.

@@ -1,15 +1,19 @@
 //! `warpfold run`: the main job.
 
+use warpfold::picture::Subject;
 use warpfold::render;
 use warpfold::{Diagnostic, Fault, Outcome};
 
 use crate::failure::Failure;
-use crate::options::{InputArgs, LaunchArgs, ReportArgs, RoadArgs};
+use crate::options::{InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs, RunCheckArgs};
+use crate::pictures::PictureArgs;
+use crate::timing::TimingArgs;
 use crate::walk;
 
 const AFTER_HELP: &str = "\
 The kernel is first run with all branches kept, and decisions rest on what was
-counted; `--no-profile` decides by what the analysis knows and by assumption.
+counted; `--profile` takes counts from a file instead, `--no-profile` decides by
+what the analysis knows and by assumption.
 Results, stores, traps and memory are then compared before and after.
 
 Examples:
@@ -17,6 +21,8 @@ Examples:
   warpfold run --machine hopper --force predicate tests/kernels/clamp.clif
   warpfold run --grid 4 --block 128 --arg 'buf:i32:512:random(-9, 9)' k.clif
   warpfold run --format json -o clamp.json tests/kernels/clamp.clif
+  warpfold run --timeline lanes.svg --cfg graph.svg tests/kernels/clamp.clif
+  warpfold run --timing --machine hopper tests/kernels/clamp.clif
 
 Exit status:
   0  the versions do the same
@@ -32,18 +38,25 @@ pub struct Args {
     #[command(flatten)]
     launch: LaunchArgs,
     #[command(flatten)]
+    checks: RunCheckArgs,
+    #[command(flatten)]
     road: RoadArgs,
 
     /// Decide without counts of a run
-    #[arg(long, help_heading = "Conversion")]
+    #[arg(long, help_heading = "Conversion", conflicts_with = "profile")]
     no_profile: bool,
+
+    #[command(flatten)]
+    files: ProfileFiles,
 
     #[command(flatten)]
     report: ReportArgs,
 
-    /// Show which lanes went through which block, before and after
-    #[arg(long, help_heading = "Output")]
-    timeline: bool,
+    #[command(flatten)]
+    pictures: PictureArgs,
+
+    #[command(flatten)]
+    timing: TimingArgs,
 }
 
 impl Args {
@@ -57,13 +70,18 @@ impl Args {
             &settings.machine,
         )?;
         let launch = walk::launch(&kernel, &self.input)?;
-        let run = self.launch.run_options(self.timeline);
+        let timing = self.timing.model(&settings.machine)?;
+        let mut run = self.launch.run_options(self.pictures.timeline()?, timing);
+        run.checks = self.checks.checks();
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;
-        if !self.no_profile {
+        if !self.no_profile && self.files.profile.is_empty() {
             canonical = canonical.profile(&launch, &run)?;
         }
+        canonical = walk::with_files(canonical, &self.files)?;
         let outcome = canonical.convert(&settings)?.measure(&launch, &run)?;
-        self.report.write(&render::run(&outcome))?;
+        self.pictures.write(&Subject::of_run(&outcome))?;
+        self.report
+            .write(&self.pictures.report(render::run(&outcome)))?;
         verdict(&outcome)
     }
 }

@@ -1,6 +1,6 @@
 //! `warpfold uniformity`: annotated IR.
 
-use warpfold::render;
+use warpfold::render::{self, Question};
 
 use crate::failure::Failure;
 use crate::options::{CheckArgs, Format, InputArgs, LaunchArgs, ReportArgs, StageArgs};
@@ -10,11 +10,13 @@ const AFTER_HELP: &str = "\
 Each value is followed by the scope at which it is uniform (const, grid, block,
 warp, lane), its stride from lane to lane where that is known, and the reason
 where lanes differ; each branch by whether it can split a warp. The sizes of
-the launch are taken into account where they are stated.
+the launch are taken into account where they are stated. `--why` follows one
+value, branch or block down to what differs by nature.
 
 Examples:
   warpfold uniformity tests/kernels/clamp.clif
   warpfold uniformity --block 8,8 --stage canonical tests/kernels/clamp.clif
+  warpfold uniformity --why v12 tests/kernels/clamp.clif
   warpfold uniformity --format json kernel.wf
 
 Exit status:
@@ -35,6 +37,11 @@ pub struct Args {
     check: CheckArgs,
     #[command(flatten)]
     report: ReportArgs,
+
+    /// Say why lanes differ in a value (v12), differ in it at a block
+    /// (v12@block3), or part at a block (block3), step by step
+    #[arg(long, value_name = "WHAT", help_heading = "Output")]
+    why: Option<String>,
 }
 
 impl Args {
@@ -44,9 +51,16 @@ impl Args {
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let (func, uniformity) = (staged.func(), staged.uniformity());
-        let text = match self.report.format {
-            Format::Text => render::annotated(func, uniformity, self.report.output.paint()),
-            Format::Json => render::json_uniformity(staged.lowered().file(), func, uniformity),
+        let (file, paint) = (staged.lowered().file(), self.report.output.paint());
+        let why = (self.why.as_deref())
+            .map(|text| Question::parse(text, func))
+            .transpose()
+            .map_err(|message| Failure::about("--why", message))?;
+        let text = match (why, self.report.format) {
+            (None, Format::Text) => render::annotated(func, uniformity, paint),
+            (None, Format::Json) => render::json_uniformity(file, func, uniformity),
+            (Some(of), Format::Text) => render::why(func, uniformity, of, paint),
+            (Some(of), Format::Json) => render::json_why(file, func, uniformity, of),
         };
         self.report.output.write(&text)
     }

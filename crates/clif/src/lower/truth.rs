@@ -22,6 +22,7 @@
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, Function, Inst, InstructionData, Opcode, Value};
+use smallvec::SmallVec;
 
 use crate::intrinsics::{Intrinsic, Slot};
 
@@ -102,22 +103,28 @@ struct Analysis<'a> {
     blocks: &'a [Block],
     kind: SecondaryMap<Value, Kind>,
     /// What a derived candidate is made from.
-    sources: SecondaryMap<Value, Vec<Value>>,
+    sources: SecondaryMap<Value, SmallVec<[Value; 2]>>,
     /// The candidates made from a value.
-    derived: SecondaryMap<Value, Vec<Value>>,
+    derived: SecondaryMap<Value, SmallVec<[Value; 2]>>,
     pred: SecondaryMap<Value, bool>,
 }
 
 impl<'a> Analysis<'a> {
     fn new(func: &'a Function, blocks: &'a [Block]) -> Self {
-        Self {
+        let mut this = Self {
             func,
             blocks,
             kind: SecondaryMap::with_default(Kind::Other),
             sources: SecondaryMap::new(),
             derived: SecondaryMap::new(),
             pred: SecondaryMap::new(),
-        }
+        };
+        let values = func.dfg.num_values();
+        this.kind.resize(values);
+        this.sources.resize(values);
+        this.derived.resize(values);
+        this.pred.resize(values);
+        this
     }
 
     fn run(mut self) -> Truths {
@@ -288,7 +295,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// The operands that `inst` asks only whether they are 0.
-    fn tested(&self, inst: Inst) -> Vec<Value> {
+    fn tested(&self, inst: Inst) -> SmallVec<[Value; 2]> {
         let dfg = &self.func.dfg;
         let args = dfg.inst_args(inst);
         match dfg.insts[inst].opcode() {
@@ -297,11 +304,11 @@ impl<'a> Analysis<'a> {
             | Opcode::Trapnz
             | Opcode::Select
             | Opcode::SelectSpectreGuard
-            | Opcode::Bmask => args[..1].to_vec(),
+            | Opcode::Bmask => SmallVec::from_slice(&args[..1]),
             Opcode::UaddOverflowCin
             | Opcode::UsubOverflowBin
             | Opcode::SaddOverflowCin
-            | Opcode::SsubOverflowBin => args[2..3].to_vec(),
+            | Opcode::SsubOverflowBin => SmallVec::from_slice(&args[2..3]),
             Opcode::Call => match intrinsic(self.func, inst) {
                 Some(i) => i
                     .params
@@ -310,13 +317,13 @@ impl<'a> Analysis<'a> {
                     .filter(|(slot, _)| **slot == Slot::Truth)
                     .map(|(_, &v)| v)
                     .collect(),
-                None => Vec::new(),
+                None => SmallVec::new(),
             },
             _ => match equality(self.func, inst) {
                 Some((args, _)) if args.iter().all(|&v| self.kind[v] != Kind::Other) => {
-                    args.to_vec()
+                    SmallVec::from_slice(&args)
                 }
-                _ => Vec::new(),
+                _ => SmallVec::new(),
             },
         }
     }

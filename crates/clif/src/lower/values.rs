@@ -4,13 +4,13 @@
 //! The other form is made on demand, once in each block that asks for it, or
 //! where the block of the definition itself asks, once for everything after.
 
-use cranelift_codegen::entity::{EntityRef, SecondaryMap};
+use cranelift_codegen::entity::{EntityRef, EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::entities::AnyEntity;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use warpfold_ir::{
-    Block, Function, Imm, InstData, IntCC, Opcode, Origin, Param, Slot, Terminator, TrapCode, Type,
-    Value,
+    Block, Function, Imm, Inst, InstData, IntCC, Opcode, Origin, Param, Slot, Terminator, TrapCode,
+    Type, Value,
 };
 
 use super::callees::Declared;
@@ -72,6 +72,10 @@ impl<'a> Lowering<'a> {
             block: Block::new(entry.index()),
             origin: Origin::NONE,
         };
+        let values = func.dfg.num_values();
+        lowering.out.reserve(values, func.dfg.num_insts());
+        lowering.numbers.resize(values);
+        lowering.preds.resize(values);
         for param in &func.signature.params {
             let ty = lowering.lane_type(param.value_type)?;
             lowering.out.params.push(Param { ty, varying: false });
@@ -204,20 +208,24 @@ impl<'a> Lowering<'a> {
     /// Takes out what was made for uses that did not come.
     pub fn finish(mut self) -> Function {
         self.out.layout = self.layout;
-        let mut used: HashSet<Value> = HashSet::new();
+        if self.optional.is_empty() {
+            return self.out;
+        }
+        let mut used: EntitySet<Value> = EntitySet::with_capacity(self.out.num_values());
         for &b in &self.out.layout {
             let block = self.out.block(b);
             used.extend(block.insts.iter().flat_map(|&i| self.out.inst(i).uses()));
             used.extend(block.term.iter().flat_map(Terminator::uses));
         }
-        let unused: HashSet<_> = self
-            .optional
-            .iter()
-            .filter(|v| !used.contains(*v))
-            .filter_map(|&v| self.out.def_inst(v))
-            .collect();
-        for b in self.out.layout.clone() {
-            self.out.block_mut(b).insts.retain(|i| !unused.contains(i));
+        let mut unused: EntitySet<Inst> = EntitySet::new();
+        let values = self.optional.iter().filter(|v| !used.contains(**v));
+        unused.extend(values.filter_map(|&v| self.out.def_inst(v)));
+        if unused.is_empty() {
+            return self.out;
+        }
+        for i in 0..self.out.layout.len() {
+            let b = self.out.layout[i];
+            self.out.block_mut(b).insts.retain(|i| !unused.contains(*i));
         }
         self.out
     }

@@ -1,11 +1,14 @@
 //! Kernels of the literature as builder code, and shorthands for launches.
 #![allow(dead_code)]
 
-use warpfold_exec::{Arg, ExecError, ExecOptions, Launch, Outcome, run};
+use warpfold_analysis::{LaunchShape, Uniformity, UniformityOptions};
+use warpfold_exec::timing::{LoadLevel, TimingModel, WarpState};
+use warpfold_exec::{Arg, Checks, ExecError, ExecOptions, Launch, Mode, Outcome, run, run_checked};
 use warpfold_ir::{
     Block, BlockCall, CostClass, CounterClass, Function, FunctionBuilder, Guard, Imm, InstData,
     IntCC, MemFlags, Opcode, Type, Value,
 };
+use warpfold_machine::Machine;
 
 pub const I32: Type = Type::I32;
 pub const I64: Type = Type::I64;
@@ -17,7 +20,18 @@ pub fn all_records() -> ExecOptions {
         timeline: true,
         profile: true,
         events: true,
+        timing: Some(multiprocessor()),
         ..ExecOptions::default()
+    }
+}
+
+/// A multiprocessor with three schedulers, and some latency everywhere.
+pub fn multiprocessor() -> TimingModel {
+    let machine = Machine::builtin("hopper").unwrap();
+    TimingModel {
+        schedulers: 3,
+        launch: 7,
+        ..TimingModel::new(&machine, LoadLevel::L2).unwrap()
     }
 }
 
@@ -42,17 +56,90 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
     if let Err(e) = warpfold_ir::verify(func) {
         panic!("{e:?}\n{func}");
     }
-    let plain = run(func, launch, &ExecOptions::default());
-    let full = run(func, launch, &all_records());
-    match (&plain, &full) {
-        (Ok(plain), Ok(full)) => {
-            assert_eq!(plain.counters, full.counters, "records change nothing");
-            assert_eq!(plain.returns, full.returns);
-            check_identities(func, full);
+    let [stack, its] = Mode::ALL.map(|mode| {
+        let with = |options: ExecOptions| ExecOptions {
+            mode,
+            timing: options.timing.filter(|_| mode == Mode::Stack),
+            ..options
+        };
+        let plain = run(func, launch, &with(ExecOptions::default()));
+        let full = run(func, launch, &with(all_records()));
+        match (&plain, &full) {
+            (Ok(plain), Ok(full)) => {
+                assert_eq!(plain.counters, full.counters, "records change nothing");
+                assert_eq!(plain.returns, full.returns);
+                check_identities(func, full);
+                assert_eq!(full.timing.is_some(), mode == Mode::Stack);
+            }
+            (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
         }
-        (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
+        assert_checks_change_nothing(&[func], 0, launch, &with(all_records()), &full);
+        full
+    });
+    if let (Ok(stack), Ok(its)) = (&stack, &its) {
+        check_modes(stack, its);
     }
-    full
+    stack
+}
+
+/// A kernel in which no lane waits for another costs the same in both modes.
+pub fn check_modes(stack: &Outcome, its: &Outcome) {
+    let (a, b) = (&stack.counters, &its.counters);
+    assert_eq!(a.yields, 0);
+    if b.yields == 0 {
+        assert_eq!(stack.returns, its.returns);
+        assert_eq!(a.inst_executed, b.inst_executed);
+        assert_eq!(a.thread_inst_executed, b.thread_inst_executed);
+        assert_eq!(a.classes, b.classes);
+        assert_eq!(a.divergent_branch, b.divergent_branch);
+        assert_eq!(stack.blocks, its.blocks);
+        assert_eq!(stack.branches.len(), its.branches.len());
+    }
+}
+
+/// Runs it under the uniformity claims, with nothing known of the launch and
+/// with all of it known, and the check of poison: the outcome must be the same.
+pub fn assert_checks_change_nothing(
+    functions: &[&Function],
+    entry: usize,
+    launch: &Launch,
+    options: &ExecOptions,
+    unchecked: &Result<Outcome, ExecError>,
+) {
+    let shapes = [
+        LaunchShape::unknown(),
+        LaunchShape::new(launch.grid, launch.block),
+    ];
+    for shape in shapes {
+        let claims: Vec<Uniformity> = functions
+            .iter()
+            .map(|f| {
+                let called = functions.len() > 1 || f.callees.values().any(|c| c.name == f.name);
+                let how = UniformityOptions {
+                    shape,
+                    joins: options.joins,
+                    called,
+                    independent: options.mode == Mode::Its,
+                    ..UniformityOptions::default()
+                };
+                Uniformity::new(f, &how)
+            })
+            .collect();
+        let claims: Vec<Option<&Uniformity>> = claims.iter().map(Some).collect();
+        let checks = Checks {
+            claims: &claims,
+            poison: true,
+            races: false,
+        };
+        let mut checked = run_checked(functions, entry, launch, options, &checks);
+        if let Ok(outcome) = &mut checked {
+            assert!(outcome.checked.take().is_some());
+        }
+        match (&checked, unchecked) {
+            (Ok(a), Ok(b)) => assert_eq!(a, b),
+            (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
+        }
+    }
 }
 
 /// What holds in every outcome with a timeline.
@@ -79,7 +166,7 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let total: u64 = CostClass::ALL.iter().map(|&x| c.class(x)).sum();
     assert_eq!(total, c.inst_executed);
     let by_site: u64 = o.issues.iter().chain(&o.term_issues).sum();
-    assert_eq!(by_site, c.inst_executed);
+    assert_eq!(by_site + c.yields, c.inst_executed);
     for (n, &count) in c.active_lanes.iter().enumerate() {
         let seen = timeline
             .issues
@@ -104,6 +191,19 @@ pub fn check_identities(func: &Function, o: &Outcome) {
     let issued: u64 = o.warps.iter().map(|w| w.issued).sum();
     assert_eq!(issued, c.inst_executed);
     let _ = func;
+    let Some(t) = &o.timing else { return };
+    assert_eq!(t.issued, c.inst_executed);
+    assert_eq!(
+        u64::from(t.schedulers) * (t.cycles - t.launch),
+        t.issue_active + t.no_eligible + t.no_warp
+    );
+    assert_eq!(t.state(WarpState::Selected), t.issue_active);
+    assert!(t.issue_active <= t.issued);
+    // Nobody is faster than the longest of its warps, or slower than all in a
+    // row at the longest latency.
+    let longest = o.warps.iter().map(|w| w.issued).max().unwrap_or(0);
+    assert!(t.cycles - t.launch >= longest);
+    assert!(t.warp_cycles() <= 400 * c.inst_executed * u64::from(t.resident_warps));
 }
 
 /// `n` dependent operations on `x`.

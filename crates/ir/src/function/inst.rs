@@ -74,6 +74,7 @@ pub struct InstData {
 impl InstData {
     /// An unguarded instruction without origin; results are made when it is
     /// put into a function.
+    #[inline]
     pub fn new(op: Opcode, ty: Type, args: &[Value], imm: Imm) -> Self {
         Self {
             op,
@@ -95,6 +96,7 @@ impl InstData {
 
     /// The same from `origin`.
     #[must_use]
+    #[inline]
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
@@ -102,6 +104,7 @@ impl InstData {
 
     /// The type of its result, if it has one. A call's results are its
     /// callee's: see [`Function::result_types`](crate::Function::result_types).
+    #[inline]
     pub fn result_type(&self) -> Option<Type> {
         match self.op.shape().result() {
             ResultType::None => None,
@@ -116,6 +119,7 @@ impl InstData {
     }
 
     /// Operands, guard predicate and `else` value, in this order.
+    #[inline]
     pub fn uses(&self) -> impl Iterator<Item = Value> + '_ {
         let guard = self.guard.into_iter();
         self.args
@@ -136,6 +140,7 @@ impl InstData {
     }
 
     /// Flags and offset of a memory access.
+    #[inline]
     pub fn mem(&self) -> Option<(MemFlags, i32)> {
         match self.imm {
             Imm::Mem { flags, offset } => Some((flags, offset)),

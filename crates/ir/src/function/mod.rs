@@ -20,7 +20,7 @@ use crate::opcode::Opcode;
 use crate::types::Type;
 pub use callee::{CallTarget, Callee, Signature, TailCall};
 pub use inst::{Guard, Imm, InstData};
-pub use terminator::{BlockCall, BranchMark, Terminator};
+pub use terminator::{BlockCall, BranchMark, Hint, Terminator};
 
 /// Several functions that one file holds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,6 +140,12 @@ impl Function {
         }
     }
 
+    /// Makes room for so many more values and instructions.
+    pub fn reserve(&mut self, values: usize, insts: usize) {
+        self.values.reserve(values);
+        self.insts.reserve(insts);
+    }
+
     /// What it takes and gives.
     pub fn signature(&self) -> Signature {
         Signature {
@@ -170,53 +176,65 @@ impl Function {
 
     /// The types of an instruction's results; of a call whose callee is not
     /// declared, none.
+    #[inline]
     pub fn result_types(&self, data: &InstData) -> SmallVec<[Type; 2]> {
-        match (data.op.effects().calls, self.call(data)) {
-            (false, _) => data.result_type().into_iter().collect(),
-            (true, Some((target, _))) => match self.signature_of(target) {
+        if !data.op.effects().calls {
+            let one = |ty| SmallVec::from_buf_and_len([ty; 2], 1);
+            return data.result_type().map_or_else(SmallVec::new, one);
+        }
+        match self.call(data) {
+            Some((target, _)) => match self.signature_of(target) {
                 Some(signature) => SmallVec::from_slice(&signature.results),
                 None => SmallVec::new(),
             },
-            (true, None) => SmallVec::new(),
+            None => SmallVec::new(),
         }
     }
 
     /// The entry block, of a function that has one.
+    #[inline]
     pub fn entry(&self) -> Option<Block> {
         self.layout.first().copied()
     }
 
     /// The block `b`.
+    #[inline]
     pub fn block(&self, b: Block) -> &BlockData {
         &self.blocks[b]
     }
 
     /// The block `b`, to change it.
+    #[inline]
     pub fn block_mut(&mut self, b: Block) -> &mut BlockData {
         &mut self.blocks[b]
     }
 
     /// The instruction `i`.
+    #[inline]
     pub fn inst(&self, i: Inst) -> &InstData {
         &self.insts[i]
     }
 
     /// The instruction `i`, to change it.
+    #[inline]
     pub fn inst_mut(&mut self, i: Inst) -> &mut InstData {
         &mut self.insts[i]
     }
 
     /// The type of `v`.
+    #[inline]
     pub fn ty(&self, v: Value) -> Type {
         self.values[v].ty
     }
 
     /// Where `v` is defined.
+    #[inline]
     pub fn def(&self, v: Value) -> ValueDef {
         self.values[v].def
     }
 
     /// The instruction that defines `v`, unless it is a block parameter.
+    #[inline]
     pub fn def_inst(&self, v: Value) -> Option<Inst> {
         match self.def(v) {
             ValueDef::Result(inst, _) => Some(inst),
@@ -225,6 +243,7 @@ impl Function {
     }
 
     /// The bits of `v` if it is a constant.
+    #[inline]
     pub fn as_const(&self, v: Value) -> Option<u128> {
         match self.def_inst(v).map(|i| &self.insts[i]) {
             Some(InstData {
@@ -240,6 +259,7 @@ impl Function {
     ///
     /// # Panics
     /// If the block is still being built; verified functions have none such.
+    #[inline]
     pub fn term(&self, b: Block) -> &Terminator {
         self.blocks[b]
             .term
@@ -268,16 +288,19 @@ impl Function {
     }
 
     /// Whether `b` names a block of this function, laid out or not.
+    #[inline]
     pub fn has_block(&self, b: Block) -> bool {
         self.blocks.is_valid(b)
     }
 
     /// Whether `i` names an instruction of this function, in a block or not.
+    #[inline]
     pub fn has_inst(&self, i: Inst) -> bool {
         self.insts.is_valid(i)
     }
 
     /// Whether `v` names a value of this function.
+    #[inline]
     pub fn has_value(&self, v: Value) -> bool {
         self.values.is_valid(v)
     }
@@ -359,6 +382,7 @@ impl Function {
     }
 
     /// Appends an instruction to a block and returns its result, if any.
+    #[inline]
     pub fn push_inst(&mut self, b: Block, data: InstData) -> Option<Value> {
         let inst = self.make_inst(data);
         self.blocks[b].insts.push(inst);
@@ -373,6 +397,7 @@ impl Function {
     }
 
     /// The first result of `i`.
+    #[inline]
     pub fn result(&self, i: Inst) -> Option<Value> {
         self.insts[i].results.first().copied()
     }

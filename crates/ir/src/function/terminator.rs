@@ -32,7 +32,29 @@ impl From<Block> for BlockCall {
     }
 }
 
-/// What earlier stages found out about a conditional branch.
+/// What the author of a branch asks of its form.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Hint {
+    /// Straight-line code in its place, whatever the cost, where that is legal.
+    Flatten,
+    /// The branch stays, whatever else.
+    Keep,
+}
+
+impl Hint {
+    /// Every hint.
+    pub const ALL: [Self; 2] = [Self::Flatten, Self::Keep];
+
+    /// The word in text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flatten => "flatten",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// What is known of a conditional branch beside where it leads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct BranchMark {
     /// Proven never to split a warp; prediction and measurement both charge
@@ -40,6 +62,8 @@ pub struct BranchMark {
     pub proven: bool,
     /// Made or settled by a rewrite; not to be decided again.
     pub decided: bool,
+    /// What its author asks for.
+    pub hint: Option<Hint>,
 }
 
 /// How a block ends.
@@ -111,7 +135,26 @@ impl Terminator {
         }
     }
 
-    /// The same, to change them.
+    /// The target with this number, without a list of all.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    #[inline]
+    pub fn target(&self, edge: u32) -> &BlockCall {
+        let target = match (self, edge) {
+            (Self::Jump(to), 0) => Some(to),
+            (Self::Br { then, .. }, 0) => Some(then),
+            (Self::Br { otherwise, .. }, 1) => Some(otherwise),
+            (Self::Switch { table, default, .. }, i) => match table.get(i as usize) {
+                None if i as usize == table.len() => Some(default),
+                target => target,
+            },
+            _ => None,
+        };
+        target.expect("an edge's number counts the targets before it")
+    }
+
+    /// All of [`targets`](Self::targets), to change them.
     pub fn targets_mut(&mut self) -> SmallVec<[&mut BlockCall; 2]> {
         match self {
             Self::Jump(to) => smallvec![to],
@@ -124,6 +167,7 @@ impl Terminator {
     }
 
     /// The value that decides, of a branch or switch.
+    #[inline]
     pub fn condition(&self) -> Option<Value> {
         match *self {
             Self::Br { cond, .. } => Some(cond),

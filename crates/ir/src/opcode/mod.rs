@@ -47,6 +47,7 @@ crate::for_each_opcode!(define_opcodes);
 
 impl Opcode {
     /// The opcode's row of the table.
+    #[inline]
     pub const fn info(self) -> &'static OpInfo {
         &Self::INFO[self as usize]
     }
@@ -57,11 +58,13 @@ impl Opcode {
     }
 
     /// Operand and result types, immediate and effects.
+    #[inline]
     pub const fn shape(self) -> Shape {
         self.info().shape
     }
 
     /// What it may do beside yielding its result, whatever its operands.
+    #[inline]
     pub const fn effects(self) -> Effects {
         self.info().shape.effects()
     }

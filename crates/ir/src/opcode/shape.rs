@@ -62,6 +62,7 @@ pub enum TypeSet {
 
 impl TypeSet {
     /// Whether `ty` is in the set.
+    #[inline]
     pub const fn contains(self, ty: Type) -> bool {
         match self {
             Self::Any => true,
@@ -180,6 +181,7 @@ impl Shape {
 impl Operand {
     /// Whether an operand may be of type `ty` where the instruction's own type
     /// is `own`.
+    #[inline]
     pub const fn accepts(self, own: Type, ty: Type) -> bool {
         match self {
             Self::Same => ty as u8 == own as u8,
@@ -224,27 +226,32 @@ macro_rules! shapes {
 
         impl Shape {
             /// The types that the instruction's own type may be.
+            #[inline]
             pub const fn types(self) -> TypeSet {
                 match self { $(Self::$name => TypeSet::$set),* }
             }
 
             /// What the operands must be.
+            #[inline]
             pub const fn operands(self) -> &'static [Operand] {
                 match self { $(Self::$name => &[$(Operand::$op),*]),* }
             }
 
             /// What the instruction yields.
+            #[inline]
             pub const fn result(self) -> ResultType {
                 match self { $(Self::$name => ResultType::$res),* }
             }
 
             /// The immediate it carries.
+            #[inline]
             pub const fn imm(self) -> ImmKind {
                 match self { $(Self::$name => ImmKind::$imm),* }
             }
 
             /// What it may do beside yielding its result.
             #[allow(clippy::needless_update)]
+            #[inline]
             pub const fn effects(self) -> Effects {
                 match self { $(Self::$name => Effects { $($eff: true,)* ..Effects::NONE }),* }
             }

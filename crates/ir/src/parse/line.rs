@@ -8,7 +8,7 @@ use super::{ParseError, Parser, Token, clipped};
 use crate::codes::{MemFlags, TrapCode};
 use crate::entities::{Inst, Origin, Value};
 use crate::function::{
-    BlockCall, BranchMark, CallTarget, Guard, Imm, InstData, TailCall, Terminator, ValueDef,
+    BlockCall, BranchMark, CallTarget, Guard, Hint, Imm, InstData, TailCall, Terminator, ValueDef,
 };
 use crate::opcode::{ImmKind, Opcode};
 use crate::types::Type;
@@ -339,10 +339,18 @@ impl<'a> Parser<'a> {
     /// The marks behind a `br` or `switch`, which is the current token.
     fn mark(&mut self) -> Result<BranchMark, ParseError> {
         self.bump()?;
-        Ok(BranchMark {
+        let mut mark = BranchMark {
             proven: self.eat_word("uniform")?,
             decided: self.eat_word("decided")?,
-        })
+            hint: None,
+        };
+        for hint in Hint::ALL {
+            if self.eat_word(hint.name())? {
+                mark.hint = Some(hint);
+                break;
+            }
+        }
+        Ok(mark)
     }
 
     fn br(&mut self, body: &mut Body) -> Result<Terminator, ParseError> {

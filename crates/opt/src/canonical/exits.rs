@@ -6,7 +6,8 @@
 //! edge to a block holding only `ret` (perhaps through blocks that only jump)
 //! counts however many predecessors that block has. A function that returns
 //! values keeps its returns, and so does one that makes calls: it may be called
-//! by whom it calls, and then lanes that return do not leave.
+//! by whom it calls, and then lanes that return do not leave. A branch whose author
+//! keeps it (`Hint::Keep`) stays.
 //!
 //! A conversion that would move the join of another branch is not made where
 //! the function has anything that depends on which lanes execute together. By
@@ -17,7 +18,7 @@
 
 use warpfold_analysis::JoinRule;
 use warpfold_ir::{
-    Block, BlockCall, CostClass, Function, Guard, Imm, InstData, Opcode, Origin, Terminator,
+    Block, BlockCall, CostClass, Function, Guard, Hint, Imm, InstData, Opcode, Origin, Terminator,
     TrapCode, Type,
 };
 
@@ -76,12 +77,15 @@ struct Candidate {
 fn candidate(func: &Function, head: Block, edges: &[u32], returns: bool) -> Option<Candidate> {
     // Blocks appended earlier in this run have no terminator any more.
     let Some(Terminator::Br {
-        then, otherwise, ..
+        then,
+        otherwise,
+        mark,
+        ..
     }) = &func.block(head).term
     else {
         return None;
     };
-    if then.block == otherwise.block {
+    if then.block == otherwise.block || mark.hint == Some(Hint::Keep) {
         return None;
     }
     let pick = |side: &BlockCall, rest: &BlockCall, negated| {

@@ -4,61 +4,53 @@
 //! A branch is seen as the warp sees it: in how many executions any lane went
 //! this way, that way, both. A lane's probability is never used as a warp's.
 //! Sources, best first: a profile of the whole launch; the known mask of the
-//! condition; uniformity; a tail guard; a stated prior. Without a profile the
-//! counts are for [`SCALE`] executions of the outermost region's branch, so
-//! prices are integers there as well.
+//! condition; uniformity; a tail guard; a stated [prior](crate::prior). Without
+//! a profile the counts are for [`SCALE`] executions of the outermost region's
+//! branch, so prices are integers there as well.
+//!
+//! Of these executions, as many as in a block of the launch are by its last
+//! warp, which has fewer lanes where the block's size is no multiple of 32; a
+//! known mask and a prior see only the lanes that exist. A prior that is stated
+//! for one branch goes before its tail guard, which is a guess, too, and says
+//! how likely a uniform one is to be true.
+
+use std::collections::BTreeMap;
 
 use warpfold_analysis::regions::{RegionId, Regions};
-use warpfold_analysis::uniformity::Uniformity;
+use warpfold_analysis::uniformity::{LaunchShape, Uniformity};
 use warpfold_analysis::{BranchCounts, Cfg, DomTree, Joins, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, CostClass, Function, Terminator};
+use warpfold_ir::{Block, CostClass, Function, Origin, Terminator};
 use warpfold_machine::{Cost, Machine};
 
 use super::plan::Gate;
+use crate::prior::Prior;
 use crate::report::CountSource;
 
 /// Executions of an outermost region's branch that counts without a profile
 /// are stated for.
 pub const SCALE: u64 = 1 << 16;
 
-/// What is assumed of a condition that nothing is known of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Prior {
-    /// Probability p that a lane's condition is true, in 65,536ths.
-    pub lane_true: u32,
-    /// Correlation ρ of the lanes of a warp, in 65,536ths: with ρ they all
-    /// agree, otherwise they are independent.
-    pub correlation: u32,
+/// What counts without a profile rest on beside the analysis.
+#[derive(Clone, Copy, Debug)]
+pub struct Assumed<'a> {
+    /// Of conditions that nothing is known of.
+    pub prior: Prior,
+    /// Of the conditions of these branches.
+    pub priors: &'a BTreeMap<Origin, Prior>,
+    /// The launch, as far as it is known.
+    pub shape: LaunchShape,
 }
 
-impl Default for Prior {
-    /// Even odds, independent lanes.
+impl Default for Assumed<'_> {
+    /// The default prior for all, and nothing known of the launch.
     fn default() -> Self {
+        static NONE: BTreeMap<Origin, Prior> = BTreeMap::new();
         Self {
-            lane_true: 1 << 15,
-            correlation: 0,
+            prior: Prior::default(),
+            priors: &NONE,
+            shape: LaunchShape::unknown(),
         }
-    }
-}
-
-impl Prior {
-    /// P(any true) and P(any false) of a branch where `m` lanes are expected,
-    /// in 65,536ths:
-    /// ρ·p + (1−ρ)·(1−(1−p)^m) and ρ·(1−p) + (1−ρ)·(1−p^m).
-    fn any(self, m: u32) -> (u64, u64) {
-        const ONE: u64 = SCALE;
-        let p = u64::from(self.lane_true).min(ONE);
-        let rho = u64::from(self.correlation).min(ONE);
-        let some = |p: u64| {
-            let mut none = ONE << 16;
-            for _ in 0..m {
-                none = none * (ONE - p) / ONE;
-            }
-            ONE - (none >> 16)
-        };
-        let mix = |p: u64| (rho * p + (ONE - rho) * some(p)) / ONE;
-        (mix(p), mix(ONE - p))
     }
 }
 
@@ -87,7 +79,7 @@ impl Frequencies {
         joins: &Joins,
         regions: &Regions,
         uniformity: &Uniformity,
-        prior: Prior,
+        assumed: &Assumed<'_>,
     ) -> Self {
         let mut walk = Expectation {
             func,
@@ -96,7 +88,7 @@ impl Frequencies {
             dom: DomTree::dominators(cfg),
             regions,
             uniformity,
-            prior,
+            assumed,
             state: SecondaryMap::new(),
             out: Self {
                 profile: Profile::new(),
@@ -131,8 +123,8 @@ impl Frequencies {
     }
 
     /// Issues of straight code behind a gate, in place of the branch of `head`:
-    /// executions of the branch in which a lane was still alive there. Without
-    /// a profile no lane is expected to have left.
+    /// executions of the branch in which a lane was still alive there, or came
+    /// there. Without a profile no lane is expected to have left.
     pub fn behind(&self, head: Block, gate: Gate) -> u64 {
         let executions = || self.profile.branch(head).map_or(0, |c| c.executions);
         match gate {
@@ -140,7 +132,25 @@ impl Frequencies {
                 .profile
                 .inside(head, b, segment)
                 .map_or_else(executions, |counts| counts.alive),
-            _ => executions(),
+            Gate::Open | Gate::At(..) => executions(),
+            Gate::Reached(b, segment) => match self.profile.inside(head, b, segment) {
+                Some(counts) => counts.reached,
+                None => self.passes(b, segment).min(executions()),
+            },
+            Gate::Survived {
+                first,
+                before,
+                after,
+            } => {
+                let before = before.map_or(Gate::Open, |(b, s)| Gate::At(b, s));
+                let [reached, before, after] = [
+                    Gate::Reached(first.0, first.1),
+                    before,
+                    Gate::At(after.0, after.1),
+                ]
+                .map(|gate| self.behind(head, gate));
+                (reached + after).saturating_sub(before)
+            }
         }
     }
 
@@ -166,15 +176,49 @@ impl Frequencies {
     }
 }
 
-/// What is expected of a block.
+/// What is expected of a block in one kind of warps.
 #[derive(Clone, Copy, Default, Debug)]
-struct State {
+struct Part {
     passes: u64,
     /// Lanes in a pass.
     lanes: u32,
     /// The lanes that can be there, where the masks of the conditions above
     /// are known.
     mask: Option<u32>,
+}
+
+impl Part {
+    /// Lanes, summed over the passes.
+    fn lane_passes(&self) -> u64 {
+        self.passes.saturating_mul(self.lanes.into())
+    }
+}
+
+/// What is expected of a block: in full warps, and in the warps that are the
+/// last of their block and not full.
+type State = [Part; 2];
+
+fn passes(state: &State) -> u64 {
+    state.iter().map(|part| part.passes).sum()
+}
+
+/// The state where a region begins.
+fn begin(shape: LaunchShape) -> State {
+    let sizes = shape.block();
+    let threads = sizes
+        .iter()
+        .try_fold(1u64, |n, d| n.checked_mul(u64::from((*d)?)));
+    let last = threads.map_or(0, |n| (n % 32) as u32);
+    let of_last = match threads {
+        Some(n) if last > 0 => SCALE / n.div_ceil(32),
+        _ => 0,
+    };
+    let part = |passes, lanes: u32| Part {
+        passes,
+        lanes,
+        mask: Some(u32::MAX >> (32 - lanes)),
+    };
+    [part(SCALE - of_last, 32), part(of_last, last.max(1))]
 }
 
 struct Expectation<'a> {
@@ -184,7 +228,7 @@ struct Expectation<'a> {
     dom: DomTree,
     regions: &'a Regions,
     uniformity: &'a Uniformity,
-    prior: Prior,
+    assumed: &'a Assumed<'a>,
     state: SecondaryMap<Block, State>,
     out: Frequencies,
 }
@@ -192,11 +236,7 @@ struct Expectation<'a> {
 impl Expectation<'_> {
     fn region(&mut self, root: RegionId) {
         let head = self.regions[root].head;
-        self.state[head] = State {
-            passes: SCALE,
-            lanes: 32,
-            mask: Some(u32::MAX),
-        };
+        self.state[head] = begin(self.assumed.shape);
         self.branch(head);
         let regions = self.regions;
         for &b in regions.blocks(root) {
@@ -211,7 +251,7 @@ impl Expectation<'_> {
             for segment in 0..=last as u32 {
                 self.out
                     .profile
-                    .add_passes(b, segment, self.state[b].passes);
+                    .add_passes(b, segment, passes(&self.state[b]));
             }
             if self.func.term(b).is_conditional() {
                 self.branch(b);
@@ -230,76 +270,122 @@ impl Expectation<'_> {
         {
             return self.state[d];
         }
-        let mut sum = State {
-            passes: 0,
-            lanes: 0,
+        let mut sum = State::default().map(|part| Part {
             mask: Some(0),
-        };
+            ..part
+        });
         for &edge in preds {
-            let from = self.state[edge.from];
             let inside =
                 edge.from == self.regions[root].head || self.regions.contains(root, edge.from);
             if !inside {
                 continue;
             }
-            let s = if self.func.term(edge.from).is_conditional() {
+            let from = if self.func.term(edge.from).is_conditional() {
                 self.along(edge.from, edge.index)
             } else {
-                from
+                self.state[edge.from]
             };
-            sum.passes = sum.passes.saturating_add(s.passes);
-            sum.lanes = (sum.lanes + s.lanes).min(32);
-            sum.mask = sum.mask.zip(s.mask).map(|(a, b)| a | b);
+            for (sum, part) in sum.iter_mut().zip(from) {
+                sum.passes = sum.passes.saturating_add(part.passes);
+                sum.lanes = (sum.lanes + part.lanes).min(32);
+                sum.mask = sum.mask.zip(part.mask).map(|(a, b)| a | b);
+            }
         }
-        sum.lanes = sum.lanes.max(1);
-        sum
+        sum.map(|part| Part {
+            lanes: part.lanes.max(1),
+            ..part
+        })
     }
 
     /// The state at the end of a branch's edge.
     fn along(&self, from: Block, index: u32) -> State {
-        let at = self.state[from];
         let known = self.uniformity.known_mask(from);
+        let uniform = self.uniformity.is_uniform_branch(from);
         let is_br = matches!(self.func.term(from), Terminator::Br { .. });
-        let mask = match (at.mask, known) {
-            (Some(lanes), Some(m)) if is_br => Some(lanes & if index == 0 { m } else { !m }),
-            _ => None,
-        };
-        let lanes = match mask {
-            Some(m) => m.count_ones(),
-            None if self.uniformity.is_uniform_branch(from) => at.lanes,
-            None => at.lanes.div_ceil(self.cfg.succs(from).len().max(1) as u32),
-        };
-        State {
-            passes: self.out.branch(from).taken(index),
-            lanes: lanes.max(1),
-            mask,
+        self.state[from].map(|at| {
+            let mask = match (at.mask, known) {
+                (Some(lanes), Some(m)) if is_br => Some(lanes & if index == 0 { m } else { !m }),
+                _ => None,
+            };
+            let lanes = match mask {
+                Some(m) => m.count_ones(),
+                None if uniform => at.lanes,
+                None if is_br => self.prior(from).lanes(index == 0, at.lanes),
+                None => at.lanes.div_ceil(self.cfg.succs(from).len().max(1) as u32),
+            };
+            let passes = match is_br {
+                true => {
+                    let [t, f] = self.sides(from, at).0;
+                    [t, f][index.min(1) as usize]
+                }
+                false => self.entry(from, at.passes),
+            };
+            Part {
+                passes,
+                lanes: lanes.max(1),
+                mask,
+            }
+        })
+    }
+
+    fn prior(&self, b: Block) -> Prior {
+        let own = self.assumed.priors.get(&self.func.block(b).origin);
+        own.copied().unwrap_or(self.assumed.prior)
+    }
+
+    /// Of the executions of a two-way branch by one kind of warps: those with
+    /// any lane true and with any false, and how that is known.
+    fn sides(&self, b: Block, at: Part) -> ([u64; 2], CountSource) {
+        let n = at.passes;
+        let own = self.assumed.priors.get(&self.func.block(b).origin);
+        if let (Some(lanes), Some(mask)) = (at.mask, self.uniformity.known_mask(b)) {
+            let any = |m: u32| if lanes & m != 0 { n } else { 0 };
+            ([any(mask), any(!mask)], CountSource::Mask)
+        } else if self.uniformity.is_uniform_branch(b) {
+            let t = own.map_or(n / 2, |prior| prior.lane_true.of(n));
+            ([t, n - t], CountSource::Uniform)
+        } else if self.uniformity.tail_guard(b) && own.is_none() {
+            // One warp of a block of 1,024 threads.
+            ([n, n / 32], CountSource::TailGuard)
+        } else {
+            let prior = self.prior(b);
+            let t = prior.any_true(at.lanes).of(n);
+            let f = prior.any_false(at.lanes).of(n);
+            // At least one way is taken.
+            ([t, f.max(n - t)], CountSource::Prior)
+        }
+    }
+
+    /// Lanes that are true in the executions by one kind of warps.
+    fn lanes_true(&self, b: Block, at: Part) -> u64 {
+        let all = at.lane_passes();
+        match (self.sides(b, at), at.mask, self.uniformity.known_mask(b)) {
+            ((_, CountSource::Mask), Some(lanes), Some(mask)) => {
+                at.passes.saturating_mul((lanes & mask).count_ones().into())
+            }
+            (([t, _], CountSource::Uniform), ..) => t.saturating_mul(at.lanes.into()),
+            // Of the warp that splits, half the lanes.
+            (([_, f], CountSource::TailGuard), ..) => {
+                all.saturating_sub(f.saturating_mul(at.lanes.into()) / 2)
+            }
+            _ => self.prior(b).lane_true.of(all),
         }
     }
 
     fn branch(&mut self, b: Block) {
         let at = self.state[b];
-        let n = at.passes;
-        let targets = self.cfg.succs(b).len() as u64;
-        let (counts, source) = if !matches!(self.func.term(b), Terminator::Br { .. }) {
-            self.switch(b, n, targets)
-        } else if let (Some(lanes), Some(mask)) = (at.mask, self.uniformity.known_mask(b)) {
-            let any = |m: u32| if lanes & m != 0 { n } else { 0 };
-            let (t, f) = (any(mask), any(!mask));
-            (two_way(n, t, f), CountSource::Mask)
-        } else if self.uniformity.is_uniform_branch(b) {
-            let t = n / 2;
-            (two_way(n, t, n - t), CountSource::Uniform)
-        } else if self.uniformity.tail_guard(b) {
-            // One warp of a block of 1,024 threads.
-            (two_way(n, n, n / 32), CountSource::TailGuard)
+        let (mut counts, source) = if matches!(self.func.term(b), Terminator::Br { .. }) {
+            let [full, last] = at.map(|part| self.sides(b, part));
+            let [t, f] = [0, 1].map(|side| full.0[side] + last.0[side]);
+            let mut counts = two_way(passes(&at), t, f);
+            let lanes = at.map(|part| self.lanes_true(b, part));
+            let all: u64 = at.iter().map(Part::lane_passes).sum();
+            let on: u64 = lanes.iter().sum();
+            counts.lanes = [on, all.saturating_sub(on)].into_iter().collect();
+            (counts, full.1)
         } else {
-            let (t, f) = self.prior.any(at.lanes);
-            let of = |p: u64| (u128::from(n) * u128::from(p) / u128::from(SCALE)) as u64;
-            let t = of(t);
-            // At least one way is taken.
-            (two_way(n, t, of(f).max(n - t)), CountSource::Prior)
+            self.switch(b, passes(&at))
         };
-        let mut counts = counts;
         if !self.cfg.branches(b) {
             counts.splits = 0;
         }
@@ -307,15 +393,23 @@ impl Expectation<'_> {
         self.out.source[b] = Some(source);
     }
 
-    /// A switch on something divergent goes everywhere, one on something
-    /// uniform to each target equally often.
-    fn switch(&self, b: Block, n: u64, targets: u64) -> (BranchCounts, CountSource) {
+    /// Of `n` executions of a switch, those with a lane on one edge: a divergent
+    /// one goes everywhere, a uniform one to each target equally often.
+    fn entry(&self, b: Block, n: u64) -> u64 {
+        match self.uniformity.is_uniform_branch(b) {
+            true => n / (self.cfg.succs(b).len() as u64).max(1),
+            false => n,
+        }
+    }
+
+    fn switch(&self, b: Block, n: u64) -> (BranchCounts, CountSource) {
         let uniform = self.uniformity.is_uniform_branch(b);
-        let each = if uniform { n / targets.max(1) } else { n };
+        let targets = self.cfg.succs(b).len();
         let counts = BranchCounts {
             executions: n,
-            taken: (0..targets).map(|_| each).collect(),
+            taken: (0..targets).map(|_| self.entry(b, n)).collect(),
             splits: if uniform { 0 } else { n },
+            ..BranchCounts::default()
         };
         let source = if uniform {
             CountSource::Uniform
@@ -331,5 +425,6 @@ fn two_way(n: u64, any_true: u64, any_false: u64) -> BranchCounts {
         executions: n,
         taken: [any_true, any_false].into_iter().collect(),
         splits: (any_true + any_false).saturating_sub(n),
+        ..BranchCounts::default()
     }
 }

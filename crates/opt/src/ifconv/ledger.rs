@@ -21,6 +21,7 @@ use warpfold_machine::{Cost, Machine};
 use super::counts::Frequencies;
 use super::plan::{Item, Plan, What};
 use crate::log::Log;
+use crate::report::Charge;
 
 /// The CLIF branch that pays; `None` for what belongs to no branch.
 pub type Payer = Option<Origin>;
@@ -66,8 +67,8 @@ impl Ownership {
 
     /// Who pays for an item of a plan.
     pub fn item(&self, item: &Item) -> Payer {
-        match item.what {
-            What::Inst(i, _) => self.insts.get(&i).copied().or(self.branches[item.owner]),
+        match &item.what {
+            What::Inst { inst, .. } => self.insts.get(inst).copied().or(self.branches[item.owner]),
             _ => self.branches[item.owner],
         }
     }
@@ -94,6 +95,10 @@ pub struct Entry {
     pub inst: Option<Inst>,
     /// What for.
     pub name: &'static str,
+    /// What exactly.
+    pub charge: Charge,
+    /// What that costs each time.
+    pub unit: Cost,
     /// Issues; executions for overhead.
     pub issues: u64,
     /// In all.
@@ -130,12 +135,19 @@ impl Ledger<'_> {
                 if data.cost_class() == CostClass::Const {
                     continue;
                 }
+                let guarded = data.guard.is_some();
+                let unit = issue_cost(self.machine, data, guarded);
                 out(Entry {
                     payer: self.owners.inst(b, i),
                     inst: Some(i),
                     name: "instructions",
+                    charge: Charge::Issue {
+                        class: data.cost_class(),
+                        guarded,
+                    },
+                    unit,
                     issues: passes,
-                    cost: issue_cost(self.machine, data, data.guard.is_some()) * passes,
+                    cost: unit * passes,
                 });
             }
         }
@@ -158,22 +170,34 @@ impl Ledger<'_> {
             Terminator::Jump(_) => "jump",
             Terminator::Ret(_) | Terminator::Trap(_) | Terminator::TailCall(_) => "instructions",
         };
+        let unit = self.machine.issue_cost(term.cost_class());
         out(Entry {
             payer,
             inst: None,
             name,
+            charge: Charge::issue(term.cost_class()),
+            unit,
             issues: passes,
-            cost: self.machine.issue_cost(term.cost_class()) * passes,
+            cost: unit * passes,
         });
-        if let Some(mark) = term.mark() {
-            let b_of = |split| self.machine.branch_overhead(mark.proven, split);
+        let Some(mark) = term.mark() else { return };
+        let mut overhead = |charge, split, executions| {
+            let unit = self.machine.branch_overhead(mark.proven, split);
             out(Entry {
                 payer,
                 inst: None,
                 name: "overhead",
-                issues: counts.executions,
-                cost: b_of(false) * counts.agreed() + b_of(true) * counts.splits,
+                charge,
+                unit,
+                issues: executions,
+                cost: unit * executions,
             });
+        };
+        if mark.proven {
+            overhead(Charge::Proven, false, counts.executions);
+        } else {
+            overhead(Charge::Agree, false, counts.agreed());
+            overhead(Charge::Split, true, counts.splits);
         }
     }
 
@@ -181,31 +205,72 @@ impl Ledger<'_> {
     pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
         let issue = |class| self.machine.issue_cost(class);
         for item in &plan.items {
-            let passes = self.counts.behind(plan.head, item.gate);
-            let (name, cost, inst) = match item.what {
-                What::Inst(i, guard) => {
-                    let data = self.func.inst(i);
-                    if data.cost_class() == CostClass::Const {
-                        continue;
-                    }
-                    let cost = issue_cost(self.machine, data, guard.is_some());
-                    ("instructions", cost, Some(i))
-                }
-                What::Pred(..) => ("predicates", issue(CostClass::Pred), None),
-                What::Select(..) => ("selects", issue(CostClass::Select), None),
-                What::Leave(..) => (
-                    "instructions",
-                    issue(CostClass::Ctl) + self.machine.guard,
-                    None,
-                ),
+            let payer = self.owners.item(item);
+            let mut book = |name, inst, charge, unit: Cost| {
+                let issues = self.counts.behind(plan.head, item.gate);
+                out(Entry {
+                    payer,
+                    inst,
+                    name,
+                    charge,
+                    unit,
+                    issues,
+                    cost: unit * issues,
+                });
             };
-            out(Entry {
-                payer: self.owners.item(item),
-                inst,
-                name,
-                issues: passes,
-                cost: cost * passes,
-            });
+            let bare = |class| (Charge::issue(class), issue(class));
+            match &item.what {
+                What::Inst { inst, guard, .. } => {
+                    let data = self.func.inst(*inst);
+                    let class = data.cost_class();
+                    if class != CostClass::Const {
+                        let guarded = guard.is_some();
+                        let unit = issue_cost(self.machine, data, guarded);
+                        let charge = Charge::Issue { class, guarded };
+                        book("instructions", Some(*inst), charge, unit);
+                    }
+                }
+                What::Const(..) | What::Poison(_) | What::Carry { .. } => {}
+                What::Compare(..) | What::Pred(..) => {
+                    let (charge, unit) = bare(CostClass::Pred);
+                    book("predicates", None, charge, unit);
+                }
+                What::Select(..) => {
+                    let (charge, unit) = bare(CostClass::Select);
+                    book("selects", None, charge, unit);
+                }
+                What::Idiom(op, ty, _) => {
+                    let (charge, unit) = bare(op.cost_class(*ty));
+                    book("selects", None, charge, unit);
+                }
+                What::Leave(..) => {
+                    let class = CostClass::Ctl;
+                    let charge = Charge::Issue {
+                        class,
+                        guarded: true,
+                    };
+                    book(
+                        "instructions",
+                        None,
+                        charge,
+                        issue(class) + self.machine.guard,
+                    );
+                }
+                What::Open { vote, .. } => {
+                    if *vote {
+                        let (charge, unit) = bare(CostClass::Cross);
+                        book("votes", None, charge, unit);
+                    }
+                    let (charge, unit) = bare(CostClass::Branch);
+                    book("br", None, charge, unit);
+                    let b = self.machine.branch_overhead(true, false);
+                    book("overhead", None, Charge::Proven, b);
+                }
+                What::Close => {
+                    let (charge, unit) = bare(CostClass::Jump);
+                    book("jump", None, charge, unit);
+                }
+            }
         }
         if plan.keeps_jump {
             let passes = self.counts.behind(plan.head, plan.end);
@@ -213,6 +278,8 @@ impl Ledger<'_> {
                 payer: self.owners.term(plan.head),
                 inst: None,
                 name: "jump",
+                charge: Charge::issue(CostClass::Jump),
+                unit: issue(CostClass::Jump),
                 issues: passes,
                 cost: issue(CostClass::Jump) * passes,
             });

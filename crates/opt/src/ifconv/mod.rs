@@ -1,17 +1,28 @@
 //! If-conversion: for each conditional region, a branch or straight-line code.
 //!
-//! One room each: [`legality`] (what may not be converted), [`plan`] (what the
-//! straight form will emit), [`counts`] (how often things run), [`ledger`]
-//! (what that costs, and which branch pays), [`decide`] (the cheapest legal
-//! assignment), [`rewrite`] (emits the plans). What the regions are,
+//! One room each: [`legality`] (what may not be converted), [`outline`] (what a
+//! region's straight code consists of), [`hints`] (what authors ask for), [`study`] (guards and parameters), [`plan`]
+//! (what will be emitted), [`counts`] (how often things run), [`ledger`]
+//! (what that costs, and which branch pays), [`solve`] and [`decide`]
+//! (the cheapest legal assignment), [`policy`] (whoever else may decide), [`rewrite`] (emits the plans). What the regions are,
 //! `warpfold_analysis::regions` says. [`convert`] walks through them.
 
+mod break_even;
+pub mod closure;
 pub mod counts;
 pub mod decide;
+pub mod guards;
+pub mod hints;
+pub mod idiom;
 pub mod ledger;
 pub mod legality;
+pub mod logic;
+pub mod outline;
 pub mod plan;
+pub mod policy;
 pub mod rewrite;
+pub mod solve;
+pub mod study;
 mod write_up;
 
 use hashbrown::HashMap;
@@ -19,19 +30,22 @@ use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, CostClass, Function, Inst, Origin, print};
+use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, print};
 use warpfold_machine::{Cost, Machine};
 
-use self::decide::Assignment;
+use self::decide::{Assignment, Choice};
+use self::hints::Hints;
 use self::ledger::{Entry, Ledger, Ownership, Payer};
-use self::plan::Plan;
+use self::outline::Outlines;
+use self::plan::{Plan, Uses};
+use self::policy::Policy;
 use self::rewrite::Emitted;
 use crate::edit::laid_out;
 use crate::log::Log;
 use crate::pass;
 use crate::report::{Force, Removed, Report};
 
-pub use self::counts::{Frequencies, Prior};
+pub use self::counts::{Assumed, Frequencies};
 
 /// A branch of the function that was lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +54,8 @@ pub struct SourceBranch {
     pub origin: Origin,
     /// `brif` or `br_table`.
     pub opcode: &'static str,
+    /// What its author asks for.
+    pub hint: Option<Hint>,
 }
 
 /// What a conversion is decided by.
@@ -57,10 +73,14 @@ pub struct Context<'a> {
     pub joins: JoinRule,
     /// Counts of a launch with all branches kept, if there are any.
     pub profile: Option<&'a Profile>,
-    /// A knob that overrides cost.
+    /// Who decides.
+    pub policy: &'a dyn Policy,
+    /// A knob that overrides whoever decides.
     pub force: Option<Force>,
-    /// What is assumed of conditions without a profile.
-    pub prior: Prior,
+    /// An assignment spelled out, instead of all that decides.
+    pub choice: Option<&'a Choice>,
+    /// What counts rest on without a profile.
+    pub assumed: Assumed<'a>,
     /// Whether to clean up after rewriting. Without it, what is emitted is
     /// exactly what was priced.
     pub cleanup: bool,
@@ -98,36 +118,77 @@ impl Owners {
     }
 }
 
+/// What is found out about a function before anything is decided.
+struct Known {
+    cfg: Cfg,
+    regions: Regions,
+    loops: Loops,
+    hints: Hints,
+    counts: Frequencies,
+    uses: Uses,
+    outlines: Outlines,
+}
+
+impl Known {
+    fn new(canonical: &Function, cx: &Context<'_>) -> Self {
+        let cfg = Cfg::new(canonical);
+        let joins = Joins::new(canonical, &cfg, cx.joins);
+        let loops = Loops::new(&cfg);
+        let regions = Regions::new(canonical, &cfg, &joins, &loops);
+        let counts = match cx.profile {
+            Some(profile) => Frequencies::measured(profile),
+            None => {
+                let (uniformity, assumed) = (cx.uniformity, &cx.assumed);
+                Frequencies::expected(canonical, &cfg, &joins, &regions, uniformity, assumed)
+            }
+        };
+        let hints = Hints::new(canonical, &regions);
+        Self {
+            uses: plan::uses(canonical, &regions),
+            outlines: Outlines::new(canonical, &regions, cx.force, &hints),
+            cfg,
+            regions,
+            loops,
+            hints,
+            counts,
+        }
+    }
+
+    fn inputs<'a>(&'a self, canonical: &'a Function, cx: &Context<'a>) -> plan::Inputs<'a> {
+        plan::Inputs {
+            func: canonical,
+            cfg: &self.cfg,
+            regions: &self.regions,
+            machine: cx.machine,
+            uniformity: cx.uniformity,
+            hints: &self.hints,
+            loops: &self.loops,
+            uses: &self.uses,
+            force: cx.force,
+        }
+    }
+}
+
+/// All legal assignments of a function, if there are at most `limit`; the first
+/// keeps every branch. Only what is legal is looked at, never what it costs.
+pub fn choices(canonical: &Function, cx: &Context<'_>, limit: usize) -> Option<Vec<Choice>> {
+    let known = Known::new(canonical, cx);
+    decide::choices(&known.inputs(canonical, cx), &known.outlines, limit)
+}
+
 /// Decides, rewrites and reports.
 pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
-    let cfg = Cfg::new(canonical);
-    let joins = Joins::new(canonical, &cfg, cx.joins);
-    let loops = Loops::new(&cfg);
-    let regions = Regions::new(canonical, &cfg, &joins, &loops);
-    let counts = match cx.profile {
-        Some(profile) => Frequencies::measured(profile),
-        None => Frequencies::expected(canonical, &cfg, &joins, &regions, cx.uniformity, cx.prior),
-    };
-    let ownership = Ownership::new(canonical, &regions, cx.log);
-    let mut places = SecondaryMap::with_capacity(canonical.num_blocks());
-    for (place, b) in cfg.topological().into_iter().enumerate() {
-        places[b] = place as u32;
-    }
-    let inputs = plan::Inputs {
-        func: canonical,
-        cfg: &cfg,
-        regions: &regions,
-        machine: cx.machine,
-        places: &places,
-        force: cx.force,
-    };
+    let known = Known::new(canonical, cx);
+    let inputs = known.inputs(canonical, cx);
+    let (regions, outlines) = (&known.regions, &known.outlines);
+    let ownership = Ownership::new(canonical, regions, cx.log);
     let ledger = Ledger {
         func: canonical,
         machine: cx.machine,
-        counts: &counts,
+        counts: &known.counts,
         owners: &ownership,
     };
-    let assignment = decide::decide(&inputs, &ledger);
+    let assignment = decide::decide(&inputs, outlines, &ledger, cx.policy, cx.choice);
     let plans: Vec<&Plan> = assignment
         .straight
         .iter()
@@ -137,7 +198,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
     let mut func = canonical.clone();
     let emitted = rewrite::rewrite(&mut func, &plans);
     let owners = final_owners(canonical, &func, &ownership, &assignment, &plans, &emitted);
-    let mut report = write_up::report(canonical, cx, &regions, &ledger, &assignment);
+    let mut report = write_up::report(canonical, cx, regions, &ledger, &assignment);
     if cx.cleanup {
         report.removed = clean_up(&mut func, &ledger, &assignment, &plans, &emitted);
     }
@@ -177,13 +238,19 @@ fn final_owners(
     emitted: &Emitted,
 ) -> Owners {
     let mut owners = Owners::default();
-    let mut appended: SecondaryMap<Block, bool> = SecondaryMap::new();
+    let mut is_head: SecondaryMap<Block, bool> = SecondaryMap::new();
     let laid_out = laid_out(func);
-    for (plan, insts) in plans.iter().zip(&emitted.insts) {
-        for (item, &i) in plan.items.iter().zip(insts) {
-            owners.insts[i] = ownership.item(item);
+    for (plan, made) in plans.iter().zip(&emitted.plans) {
+        for &(at, i) in &made.insts {
+            owners.insts[i] = ownership.item(&plan.items[at]);
         }
-        appended[plan.head] = !plan.keeps_jump;
+        for &(at, b) in &made.terms {
+            owners.terms[b] = ownership.item(&plan.items[at]);
+        }
+        if plan.keeps_jump {
+            owners.terms[made.end] = ownership.term(plan.head);
+        }
+        is_head[plan.head] = true;
     }
     for &b in &canonical.layout {
         if assignment.swallowed[b].is_some() {
@@ -192,9 +259,9 @@ fn final_owners(
         for &i in &canonical.block(b).insts {
             owners.insts[i] = ownership.inst(b, i);
         }
-        // A head that its join was appended to ends as the join does.
+        // Where heads end their plans say.
         let place = emitted.place(b);
-        if !appended[b] && laid_out[place] {
+        if !is_head[b] && laid_out[place] {
             owners.terms[place] = ownership.term(b);
         }
     }
@@ -215,9 +282,10 @@ fn clean_up(
             priced.insert(i, e.cost);
         }
     });
-    for (plan, insts) in plans.iter().zip(&emitted.insts) {
-        for (item, &i) in plan.items.iter().zip(insts) {
-            if !matches!(item.what, plan::What::Inst(..)) {
+    for (plan, made) in plans.iter().zip(&emitted.plans) {
+        for &(at, i) in &made.insts {
+            let item = &plan.items[at];
+            if !matches!(item.what, plan::What::Inst { .. }) {
                 let passes = ledger.counts.behind(plan.head, item.gate);
                 let data = func.inst(i);
                 let issue = ledger::issue_cost(ledger.machine, data, data.guard.is_some());

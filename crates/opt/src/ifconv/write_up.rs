@@ -2,13 +2,19 @@
 
 use hashbrown::HashMap;
 use warpfold_analysis::regions::{NoRegion, RegionId, Regions};
-use warpfold_ir::{Block, Function, Origin, Terminator};
+use warpfold_ir::entity::SecondaryMap;
+use warpfold_ir::{Block, Function, Hint, Origin, Terminator};
 use warpfold_machine::Cost;
 
 use super::decide::{Assignment, Options};
 use super::ledger::{Ledger, Payer};
-use super::{Context, SourceBranch, book_all};
-use crate::report::{Counts, Decision, Estimate, Form, Priced, Report, Verdict};
+use super::legality::Blocker;
+use super::plan::{Item, What};
+use super::{Context, SourceBranch, book_all, break_even};
+use crate::report::{
+    By, Counts, Decision, Force, Form, Hinted, Legality, Priced, Refusal, Report, Verdict,
+};
+use crate::safety::speculation;
 
 pub(super) fn report(
     func: &Function,
@@ -30,6 +36,14 @@ pub(super) fn report(
     let called = ledger.counts.callees(ledger.machine);
     (total, kept) = (total + called, kept + called);
     *predicted.entry(None).or_insert(Cost::ZERO) += called;
+    let mut skipped = SecondaryMap::new();
+    let plans = assignment.straight.iter();
+    for plan in plans.filter_map(|&id| assignment.plan(id)) {
+        let opened = |item: &&Item| matches!(item.what, What::Open { .. });
+        for item in plan.items.iter().filter(opened) {
+            skipped[item.owner] = true;
+        }
+    }
     let writer = Writer {
         func,
         cx,
@@ -49,11 +63,13 @@ pub(super) fn report(
             .map(|(o, why)| (*o, why.as_str()))
             .collect(),
         predicted,
+        skipped,
     };
     let measured = ledger.counts.is_measured();
     Report {
         function: func.name.clone(),
         machine: cx.machine.name.clone(),
+        policy: cx.policy.name().to_owned(),
         decisions: cx.branches.iter().map(|b| writer.decision(b)).collect(),
         predicted: measured.then_some(total),
         predicted_kept: measured.then_some(kept),
@@ -70,6 +86,8 @@ struct Writer<'a> {
     blocks: HashMap<Origin, Block>,
     folded: HashMap<Origin, &'a str>,
     predicted: HashMap<Payer, Cost>,
+    /// Heads of regions of which something is jumped over in straight code.
+    skipped: SecondaryMap<Block, bool>,
 }
 
 impl Writer<'_> {
@@ -106,8 +124,107 @@ impl Writer<'_> {
                 ),
                 _ => None,
             },
-            forced: self.cx.force.filter(|_| priced),
+            by: self.by(source.hint, &verdict),
+            forced: self
+                .cx
+                .force
+                .filter(|_| priced && source.hint != Some(Hint::Keep)),
+            hint: source.hint.map(|hint| Hinted {
+                hint,
+                refused: self.refused(hint, &verdict, block),
+            }),
             verdict,
+        }
+    }
+
+    /// Who had the last word on a branch.
+    fn by(&self, hint: Option<Hint>, verdict: &Verdict) -> By {
+        let Verdict::Priced { details, form } = verdict else {
+            return By::Nobody;
+        };
+        match (hint, self.cx.force) {
+            (Some(Hint::Keep), _) => By::Hint,
+            _ if details.estimates.len() < 2 => By::Nobody,
+            (_, Some(_)) => By::Force,
+            (Some(Hint::Flatten), None) if *form == Form::Straight => By::Hint,
+            _ => By::Policy,
+        }
+    }
+
+    /// Every form and knob that a region can have: legal, or what forbids it.
+    fn legality(&self, id: RegionId, options: &Options) -> Vec<Legality> {
+        let refusal = |blocker: Blocker| Refusal {
+            blocker: Some(blocker),
+            why: blocker.describe(self.func),
+        };
+        let straight = options.plan.as_ref().map(|_| ()).map_err(|b| *b);
+        let select = straight.and_then(|()| self.all_bare(id));
+        // Under other knobs nobody has looked.
+        let looked = matches!(self.cx.force, None | Some(Force::Skip));
+        let skip = match straight {
+            Ok(()) if looked && options.skip.is_none() => Some(Refusal {
+                blocker: None,
+                why: String::from("nothing in it can be jumped over"),
+            }),
+            _ => straight.err().map(refusal),
+        };
+        let straight = straight.err().map(refusal);
+        [
+            (Form::Branch.name(), None),
+            (Form::Skip.name(), skip),
+            (Form::Straight.name(), straight.clone()),
+            (Force::Select.name(), select.err().map(refusal)),
+            (Force::Predicate.name(), straight),
+        ]
+        .map(|(form, refused)| Legality { form, refused })
+        .into()
+    }
+
+    /// Whether everything in a region may be bare.
+    fn all_bare(&self, id: RegionId) -> Result<(), Blocker> {
+        for &block in self.regions.blocks(id) {
+            for &inst in &self.func.block(block).insts {
+                speculation(self.func, self.func.inst(inst))
+                    .map_err(|why| Blocker::Unsafe { inst, why })?;
+            }
+            if self.func.term(block).targets().is_empty() {
+                return Err(Blocker::EarlyEnd { block });
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a hint was not followed; `None` if it was.
+    fn refused(&self, hint: Hint, verdict: &Verdict, block: Option<Block>) -> Option<Refusal> {
+        let refusal = |why: String| Refusal { blocker: None, why };
+        // What decided for the branch: its region, or the one around it.
+        let region = block.and_then(|b| {
+            let headed = self.regions.headed_by(b).ok();
+            headed.or_else(|| self.regions.smallest_containing(b))
+        });
+        let blocker = region
+            .and_then(|r| self.assignment.option(r))
+            .and_then(|options| options.plan.as_ref().err().copied());
+        match (hint, verdict) {
+            (Hint::Keep, Verdict::Folded(why)) => Some(refusal(why.clone())),
+            (Hint::Flatten, Verdict::NoRegion(why)) => Some(refusal(why.clone())),
+            (
+                Hint::Flatten,
+                Verdict::Priced {
+                    form: Form::Branch, ..
+                }
+                | Verdict::WithRegion {
+                    form: Form::Branch, ..
+                },
+            ) => Some(match (blocker, self.cx.force) {
+                (Some(blocker), _) => Refusal {
+                    blocker: Some(blocker),
+                    why: blocker.describe(self.func),
+                },
+                (None, Some(force)) => refusal(format!("overridden by `{force}`")),
+                (None, None) => refusal(String::from("a hint to keep goes first")),
+            }),
+            _ => None,
         }
     }
 
@@ -125,9 +242,16 @@ impl Writer<'_> {
     fn verdict(&self, b: Block) -> Verdict {
         let origin = |b: Block| self.func.block(b).origin;
         if let Some(root) = self.assignment.swallowed[b] {
+            // A branch that heads no region goes with the one around it.
+            let around = || self.regions.smallest_containing(b);
+            let region = self.regions.headed_by(b).ok().or_else(around);
+            let own = region.map_or(root, |r| self.regions[r].head);
             return Verdict::WithRegion {
                 head: origin(root),
-                form: Form::Straight,
+                form: match self.skipped[own] {
+                    true => Form::Skip,
+                    false => Form::Straight,
+                },
             };
         }
         match self.regions.headed_by(b) {
@@ -145,13 +269,11 @@ impl Writer<'_> {
 
     fn priced(&self, id: RegionId, options: &Options) -> Verdict {
         let region = &self.regions[id];
-        let of = |form| options.estimates.iter().find(|e| e.form == form);
-        let (branch, straight) = (of(Form::Branch), of(Form::Straight));
-        let rejected = match options.choice {
-            Form::Straight => branch,
-            _ => straight,
-        };
-        let executions = self.ledger.counts.branch(region.head).executions;
+        let others = options
+            .estimates
+            .iter()
+            .filter(|e| e.form != options.choice);
+        let rejected = others.min_by_key(|e| e.total);
         Verdict::Priced {
             form: options.choice,
             details: Box::new(Priced {
@@ -160,10 +282,18 @@ impl Writer<'_> {
                 straight: options.plan.as_ref().map(|_| ()).map_err(|b| *b),
                 estimates: options.estimates.clone(),
                 margin: rejected.map(|e| e.total - options.best),
-                break_even_b: branch
-                    .zip(straight)
-                    .and_then(|(b, s)| break_even(b, s, executions)),
-                straight_shape: options.plan.as_ref().ok().map(|p| p.shape(self.func)),
+                break_even: break_even::of(
+                    self.ledger,
+                    self.regions,
+                    id,
+                    &options.estimates,
+                    self.cx.assumed.prior,
+                ),
+                legality: self.legality(id, options),
+                straight_shape: options
+                    .plan_of(options.choice)
+                    .or(options.plan_of(Form::Straight))
+                    .map(|p| p.shape(self.func)),
             }),
         }
     }
@@ -186,20 +316,8 @@ impl Writer<'_> {
             any_true,
             any_false,
             splits: counts.splits,
+            lanes: counts.lane_share(0),
             source: self.ledger.counts.source(b),
         })
     }
-}
-
-/// The overhead per execution at which branch and straight code cost the same.
-fn break_even(branch: &Estimate, straight: &Estimate, executions: u64) -> Option<Cost> {
-    let overhead: Cost = branch
-        .components
-        .iter()
-        .filter(|c| c.name == "overhead")
-        .map(|c| c.cost)
-        .sum();
-    let gap = straight.total - (branch.total - overhead);
-    let per = i64::try_from(executions).ok().filter(|&n| n > 0)?;
-    Some(Cost(gap.0 / per))
 }

@@ -6,16 +6,18 @@ use std::path::Path;
 use warpfold::machine::{MACHINES, Machine};
 use warpfold::opt::report::Force;
 
-use super::{Failure, Subject, Tally, check};
+use super::regret::{Compared, check_regret};
+use super::{Failure, Subject, Tally, check_with};
 use crate::generate::{Coverage, Options, Program, generate};
 
 /// Every knob, and none.
-pub const FORCES: [Option<Force>; 5] = [
+pub const FORCES: [Option<Force>; 6] = [
     None,
     Some(Force::Straight),
     Some(Force::Predicate),
     Some(Force::Select),
     Some(Force::Branch),
+    Some(Force::Skip),
 ];
 
 /// A generated kernel and what it is to be checked under.
@@ -51,6 +53,7 @@ impl Drawn {
             traps: byte(2) & 3 == 3,
             cross_lane: byte(2) & 12 == 12,
             shared: byte(2) & 12 == 12 || byte(2) & 16 != 0,
+            waits: byte(2) & 12 != 12 && byte(2) & 32 != 0,
             ..Options::default()
         };
         Self {
@@ -61,8 +64,8 @@ impl Drawn {
         }
     }
 
-    /// Makes all checks; with `oracle` also against the interpreter, where
-    /// that can be.
+    /// Makes all checks; with `oracle` also against the interpreter and with threads
+    /// run one at a time, where that can be.
     ///
     /// # Errors
     /// The first check that fails.
@@ -72,7 +75,13 @@ impl Drawn {
             true => subject.expected()?,
             false => None,
         };
-        let tally = check(&subject, &self.machine, self.force, expected.as_ref())?;
+        let tally = check_with(
+            &subject,
+            &self.machine,
+            self.force,
+            expected.as_ref(),
+            oracle,
+        )?;
         Ok(Seen {
             coverage: self.program.coverage.clone(),
             tally,
@@ -95,11 +104,20 @@ impl Drawn {
         };
         for shipped in MACHINES {
             for force in FORCES {
-                let tally = check(&subject, &shipped.machine(), force, expected.as_ref())?;
+                let tally =
+                    check_with(&subject, &shipped.machine(), force, expected.as_ref(), true)?;
                 seen.tally.add(&tally);
             }
         }
         Ok(seen)
+    }
+
+    /// Compares all legal assignments, if there are at most `limit`.
+    ///
+    /// # Errors
+    /// The first check that fails.
+    pub fn check_regret(&self, limit: usize) -> Result<Option<Compared>, Failure> {
+        check_regret(&self.subject()?, limit)
     }
 
     fn subject(&self) -> Result<Subject, Failure> {

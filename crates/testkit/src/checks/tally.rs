@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::Compared;
 use warpfold::machine::Cost;
 use warpfold::opt::report::{Form, Report, Verdict};
 
@@ -10,12 +11,14 @@ use warpfold::opt::report::{Form, Report, Verdict};
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Branches by what became of them: `branch`, `exit`, `trap`, `select`,
-    /// `straight`, `folded`.
+    /// `straight`, `skip`, `folded`.
     pub outcomes: BTreeMap<String, u64>,
     /// Regions priced, by shape.
     pub shapes: BTreeMap<String, u64>,
     /// Regions that cannot be straight, by rule.
     pub blockers: BTreeMap<String, u64>,
+    /// Regions priced, by shape and the form that they got.
+    pub pairs: BTreeMap<String, u64>,
     /// Branches that head no region, by the reason's first words.
     pub no_region: BTreeMap<String, u64>,
     /// Branches that became straight code, with the regions nested in it.
@@ -28,6 +31,8 @@ pub struct Tally {
     pub exact: u64,
     /// Of these, against the interpreter.
     pub oracle: u64,
+    /// What was compared between modes, and with threads run one at a time.
+    pub compared: Compared,
     /// Cost executed where predictions were exact.
     pub executed: Cost,
 }
@@ -41,10 +46,11 @@ impl Tally {
         };
         for d in &report.decisions {
             count(&mut tally.outcomes, d.outcome());
-            tally.converted += u64::from(d.form() == Some(Form::Straight));
+            tally.converted += u64::from(matches!(d.form(), Some(Form::Straight | Form::Skip)));
             match &d.verdict {
-                Verdict::Priced { details, .. } => {
+                Verdict::Priced { details, form } => {
                     count(&mut tally.shapes, details.shape);
+                    count(&mut tally.pairs, &format!("{} {form}", details.shape));
                     if let Err(blocker) = details.straight {
                         count(&mut tally.blockers, blocker.name());
                     }
@@ -70,6 +76,7 @@ impl Tally {
             (&mut self.outcomes, &other.outcomes),
             (&mut self.shapes, &other.shapes),
             (&mut self.blockers, &other.blockers),
+            (&mut self.pairs, &other.pairs),
             (&mut self.no_region, &other.no_region),
         ] {
             for (key, n) in theirs {
@@ -81,6 +88,7 @@ impl Tally {
         self.checked += other.checked;
         self.exact += other.exact;
         self.oracle += other.oracle;
+        self.compared.add(&other.compared);
         self.executed += other.executed;
     }
 
@@ -103,10 +111,21 @@ impl fmt::Display for Tally {
             self.kernels_converted,
             self.converted
         )?;
+        let Compared {
+            modes,
+            yielding,
+            scalar,
+        } = self.compared;
+        writeln!(
+            f,
+            "versions run in both modes {modes}, giving way in {yielding}; run thread by thread \
+             {scalar}"
+        )?;
         for (name, map) in [
             ("outcomes", &self.outcomes),
             ("shapes", &self.shapes),
             ("blockers", &self.blockers),
+            ("shape and form", &self.pairs),
             ("no region", &self.no_region),
         ] {
             let list: Vec<String> = map.iter().map(|(k, n)| format!("{k} {n}")).collect();

@@ -5,11 +5,12 @@
 //! | `print` | the functions as they are printed; CLIF is lowered, nothing verified | |
 //! | `verify` | for each function `%name: ok` or its errors | `errors` |
 //! | `lower` | CLIF lowered and verified | `functions`, `branches` |
-//! | `uniformity` | the kernel with the analysis's findings beside it | `blockN`, the scope of each branch |
+//! | `uniformity` | the kernel with the analysis's findings beside it; with `notes=beside` the lines of the file itself | `blockN`, the scope of each branch |
 //! | `inline` | the kernel, cleaned up, with its callees inlined | `calls`, `copies` |
 //! | `exec` | | everything a launch of the kernel counts |
 //! | `run`, `interpret` | | none: Cranelift's `; run:` lines are the expectations |
 
+mod beside;
 mod exec;
 mod inline;
 mod run;
@@ -17,7 +18,7 @@ mod text;
 mod uniformity;
 
 use warpfold::analysis::JoinRule;
-use warpfold::exec::ExecOptions;
+use warpfold::exec::{ExecOptions, Mode};
 use warpfold::ir::Function;
 use warpfold::launch::LaunchSpec;
 
@@ -45,8 +46,13 @@ impl Kernel {
 
     /// Whether a function of the file calls it.
     fn is_called(&self) -> bool {
+        self.calls(&self.func().name)
+    }
+
+    /// Whether a function of the file calls `name`.
+    fn calls(&self, name: &str) -> bool {
         let mut callees = self.functions.iter().flat_map(|f| f.callees.values());
-        callees.any(|c| c.name == self.func().name)
+        callees.any(|c| c.name == name)
     }
 }
 
@@ -72,6 +78,16 @@ fn joins(options: &Options) -> Result<JoinRule, String> {
         None | Some("default") => Ok(JoinRule::Default),
         Some("cfg") => Ok(JoinRule::Cfg),
         Some(other) => Err(format!("`joins` is default or cfg, not `{other}`")),
+    }
+}
+
+/// The option `mode`.
+fn mode(options: &Options) -> Result<Mode, String> {
+    match options.get("mode") {
+        None => Ok(Mode::Stack),
+        Some(name) => {
+            Mode::from_name(name).ok_or_else(|| format!("`mode` is stack or its, not `{name}`"))
+        }
     }
 }
 

@@ -5,6 +5,22 @@
 //! the smallest choice, so cutting bytes off and lowering them both make a
 //! program smaller: that is how proptest shrinks one.
 
+/// Bytes to generate from, for a number: the same in every run.
+///
+/// They are made by splitmix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", 2014).
+pub fn random_bytes(mut seed: u64, lengths: std::ops::Range<usize>) -> Vec<u8> {
+    let mut next = || {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let len = lengths.start + next() as usize % lengths.len().max(1);
+    (0..len).map(|_| (next() >> 56) as u8).collect()
+}
+
 /// Reads choices.
 #[derive(Clone, Debug)]
 pub struct Bytes<'a> {
@@ -77,6 +93,14 @@ mod tests {
         assert_eq!((b.byte(), b.word(), b.below(300), b.below(0)), (0, 0, 0, 0));
         assert!(!b.chance(255));
         assert_eq!(b.pick(&['x', 'y']), 'x');
+    }
+
+    #[test]
+    fn numbers_make_bytes() {
+        let (a, b) = (random_bytes(1, 5..9), random_bytes(2, 5..9));
+        assert!((5..9).contains(&a.len()) && a != b);
+        assert_eq!(a, random_bytes(1, 5..9));
+        assert!(random_bytes(1, 0..0).is_empty());
     }
 
     #[test]

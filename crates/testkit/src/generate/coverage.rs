@@ -30,9 +30,20 @@ pub const SHAPES: &[(&str, &str)] = &[
         "switch-shared",
         "a `br_table` several of whose entries go to one side",
     ),
+    ("switch-wide", "a `br_table` with 66 entries"),
+    (
+        "tangle",
+        "blocks without a cycle that are entered from several others",
+    ),
+    ("store-both", "both sides store to one place"),
+    ("atomic-both", "both sides add to one place, atomically"),
     ("loop-lane", "a loop with the lane's own trip count"),
     ("loop-uniform", "a loop with a uniform trip count"),
     ("loop-bottom", "a loop that tests at its end"),
+    (
+        "loop-memory",
+        "a loop that goes on by what lies in memory that the kernel writes",
+    ),
     ("loop-break", "a loop with a second exit"),
     ("irreducible", "a loop with two entries"),
     (

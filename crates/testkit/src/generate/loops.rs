@@ -2,7 +2,7 @@
 //! program ends.
 
 use super::Generator;
-use super::writer::Ty;
+use super::writer::{Ty, Val};
 
 impl Generator<'_> {
     /// A bounded loop.
@@ -41,16 +41,15 @@ impl Generator<'_> {
         let [i, a, b] = self.w.params(header)[..] else {
             unreachable!("the header was made with three parameters");
         };
+        let memory = self.options.waits && self.bytes.chance(140);
+        if memory {
+            self.w.coverage.shape("loop-memory");
+        }
         let bottom = self.bytes.chance(100);
         if bottom {
             self.w.coverage.shape("loop-bottom");
         } else {
-            let goes_on = self.w.def(
-                Ty::I8,
-                "icmp",
-                false,
-                &format!("ult v{}, v{}", i.id, trips.id),
-            );
+            let goes_on = self.goes_on(i, trips, memory);
             let body = self.w.block(&[]);
             self.w.brif(goes_on, (body, &[]), (exit, &[a, b]));
             self.w.open(body);
@@ -74,8 +73,7 @@ impl Generator<'_> {
             [next, self.value(carried), self.value(carried)]
         };
         if bottom {
-            let rest = format!("ult v{}, v{}", next.id, trips.id);
-            let goes_on = self.w.def(Ty::I8, "icmp", false, &rest);
+            let goes_on = self.goes_on(next, trips, memory);
             self.w.brif(goes_on, (header, &again), (exit, &again[1..]));
         } else {
             self.w.jump(header, &again);
@@ -84,6 +82,19 @@ impl Generator<'_> {
         self.depth -= 1;
         self.loops -= 1;
         self.w.open(exit);
+    }
+
+    /// Whether another round follows after `i` of at most `trips`.
+    fn goes_on(&mut self, i: Val, mut trips: Val, memory: bool) -> Val {
+        if memory {
+            // The lane's own number decides, and what it has stored there.
+            let offset = 8 * self.bytes.below(4);
+            let rest = format!("notrap aligned v{}+{offset}", self.out.id);
+            let own = self.w.def(Ty::I32, "load", true, &rest);
+            trips = self.w.ins(Ty::I32, "band", &[trips, own]);
+        }
+        let rest = format!("ult v{}, v{}", i.id, trips.id);
+        self.w.def(Ty::I8, "icmp", false, &rest)
     }
 
     /// A loop that is entered in either of its two blocks.

@@ -30,7 +30,7 @@ impl Generator<'_> {
 
     fn statement(&mut self) {
         let deep = self.depth >= self.options.depth;
-        match self.bytes.below(25) {
+        match self.bytes.below(29) {
             0..=5 => self.operation(),
             6..=8 => self.access(),
             9 => self.division(),
@@ -50,6 +50,9 @@ impl Generator<'_> {
             },
             18 => self.degenerate(),
             19 if !deep && self.bytes.chance(30) => self.deep(),
+            25 | 26 if !deep => self.tangle(),
+            27 if !deep => self.both_store(),
+            28 if !deep && self.bytes.chance(60) => self.wide_switch(),
             _ if !deep => self.if_else(),
             _ => self.operation(),
         }

@@ -5,13 +5,19 @@ use warpfold_exec as exec;
 use warpfold_exec::Site;
 use warpfold_ir::{Function, Origin, print};
 use warpfold_machine::Machine;
-use warpfold_opt::report::{Counts, Decision, Estimate, Priced, Report, Verdict};
+use warpfold_opt::Prior;
+use warpfold_opt::prior::Probability;
+use warpfold_opt::report::{
+    BreakEven, Counts, Decision, Estimate, Hinted, Line, Priced, Report, Verdict,
+};
 
 use super::model::{
-    BranchCountersDoc, BranchDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc, Document,
-    EstimateDoc, Figure, LaunchDoc, MachineDoc, Named, OriginDoc, PassDoc, RemovedDoc, RunDoc,
-    SamenessDoc, SettingsDoc, StraightDoc, TrapDoc, VERSION,
+    BranchCountersDoc, BranchDoc, BreakEvenDoc, CallStepDoc, ComponentDoc, CostDoc, CountsDoc,
+    Document, EstimateDoc, Figure, HintDoc, LaunchDoc, LegalityDoc, LineDoc, MachineDoc, Named,
+    OriginDoc, PassDoc, PriorDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc, StraightDoc,
+    TrapDoc, VERSION,
 };
+use super::timing;
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
 use crate::same::Sameness;
@@ -104,11 +110,13 @@ fn document(command: &'static str, lowered: &Lowered, func: &Function) -> Docume
         command,
         file: lowered.file().to_owned(),
         function: func.name.clone(),
+        mode: lowered.options().mode.name(),
         machine: None,
         launch: None,
         settings: None,
         sameness: None,
         branches: None,
+        arithmetic: false,
         branches_called: 0,
         cost: None,
         runs: Vec::new(),
@@ -128,11 +136,26 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
                 JoinRule::Default => "default",
                 JoinRule::Cfg => "cfg",
             },
+            policy: optimized.report().policy.clone(),
             force: settings.force.map(|f| f.name()),
             cleanup: settings.cleanup,
             profile: optimized.canonical().counts().is_some(),
+            foreign_profile: optimized.canonical().has_foreign_counts(),
+            prior: match optimized.canonical().counts() {
+                Some(_) => None,
+                None => Some(prior(settings.prior)),
+            },
         }),
         ..document(command, lowered, optimized.func())
+    }
+}
+
+fn prior(prior: Prior) -> PriorDoc {
+    let millionths = |p: Probability| p.of(1_000_000) as f64 / 1e6;
+    PriorDoc {
+        p: millionths(prior.lane_true),
+        rho: millionths(prior.correlation),
+        text: prior.to_string(),
     }
 }
 
@@ -225,11 +248,15 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
         divergence: d.divergence.clone(),
         counts: d.counts.as_ref().map(counts),
         blocker: None,
+        legality: Vec::new(),
         estimates: Vec::new(),
         straight: None,
         margin: None,
         break_even_b: None,
+        break_even: None,
+        by: d.by.name(),
         forced: d.forced.map(|f| f.name()),
+        hint: d.hint.as_ref().map(hint),
         predicted: d.predicted,
         measured: None,
     };
@@ -247,6 +274,16 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
     doc
 }
 
+fn hint(h: &Hinted) -> HintDoc {
+    let refused = h.refused.as_ref();
+    HintDoc {
+        hint: h.hint.name(),
+        honoured: refused.is_none(),
+        blocker: refused.and_then(|r| r.blocker).map(|b| b.name()),
+        why: refused.map(|r| r.why.clone()),
+    }
+}
+
 fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
     doc.shape = Some(p.shape.to_owned());
     doc.join = Some(p.join.to_string());
@@ -258,9 +295,35 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
         selects: s.selects,
         predicates: s.predicates,
         exits: s.exits,
+        skips: s.skips,
     });
     doc.margin = p.margin;
-    doc.break_even_b = p.break_even_b;
+    doc.break_even_b = p.break_even.b;
+    doc.break_even = break_even(&p.break_even);
+    doc.legality = p
+        .legality
+        .iter()
+        .map(|l| LegalityDoc {
+            form: l.form,
+            legal: l.refused.is_none(),
+            blocker: l.refused.as_ref().and_then(|r| r.blocker).map(|b| b.name()),
+            why: l.refused.as_ref().map(|r| r.why.clone()),
+        })
+        .collect();
+}
+
+/// `None` for what is no single region.
+fn break_even(b: &BreakEven) -> Option<BreakEvenDoc> {
+    let [then_cost, else_cost] = b.lengths;
+    then_cost.or(else_cost)?;
+    Some(BreakEvenDoc {
+        then_cost,
+        then_even: b.then_length,
+        else_cost,
+        else_even: b.else_length,
+        lane_true: b.lane_true.map(|p| p.of(1_000_000) as f64 / 1e6),
+        lane_true_text: b.lane_true.map(|p| p.to_string()),
+    })
 }
 
 fn counts(c: &Counts) -> CountsDoc {
@@ -269,6 +332,8 @@ fn counts(c: &Counts) -> CountsDoc {
         any_true: c.any_true,
         any_false: c.any_false,
         splits: c.splits,
+        lanes_true: c.lanes.map(|(took, _)| took),
+        lanes: c.lanes.map(|(_, all)| all),
         source: c.source.to_string(),
     }
 }
@@ -284,15 +349,26 @@ fn estimate(e: &Estimate) -> EstimateDoc {
                 name: c.name,
                 issues: c.issues,
                 cost: c.cost,
+                lines: c.lines.iter().map(line).collect(),
             })
             .collect(),
     }
 }
 
-/// One version's run.
+fn line(l: &Line) -> LineDoc {
+    LineDoc {
+        what: l.charge.to_string(),
+        count: l.count,
+        times: l.times,
+        unit: l.unit,
+        cost: l.cost,
+    }
+}
+
 /// Functions that ran, and the position of the kernel.
 type Linked<'a> = (Vec<&'a Function>, usize);
 
+/// One version's run.
 fn version(
     name: &'static str,
     functions: &Linked<'_>,
@@ -319,6 +395,7 @@ fn version(
                 splits: b.divergent,
             })
             .collect(),
+        timing: run.timing.as_ref().map(timing::doc),
         timeline: run
             .timeline
             .as_ref()
@@ -353,7 +430,7 @@ fn traps(functions: &[&Function], run: &exec::Outcome, per_block: u64) -> Vec<Tr
         }
         let place = match (functions.get(t.function), t.site) {
             (Some(func), Site::Inst(i)) => print::inst_text(func, i),
-            (Some(func), Site::Term(b)) => print::term_text(func, b),
+            (Some(func), Site::Term(b) | Site::Yield(b)) => print::term_text(func, b),
             (None, _) => String::new(),
         };
         let per_block = per_block.max(1);

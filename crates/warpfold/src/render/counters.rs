@@ -31,7 +31,7 @@ pub(super) fn side_by_side(runs: &[RunDoc], paint: Paint) -> String {
     let versions: Vec<&'static str> = runs.iter().map(|r| r.version).collect();
     let mut table = versions
         .iter()
-        .fold(Table::new().words("counter"), |t, v| t.numbers(v))
+        .fold(Table::new().words("counter"), |t, &v| t.numbers(v))
         .group("ratio to before", versions.get(1..).unwrap_or_default());
     let Some(first) = runs.first() else {
         return String::new();

@@ -4,15 +4,19 @@ use std::fmt::Write;
 
 use warpfold_machine::Cost;
 
-use super::model::{BranchDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc};
+use super::model::{
+    BranchDoc, BreakEvenDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc, Figure,
+};
 use super::style::{Paint, Tone};
-use super::text::{WIDTH, branch_name, elsewhere, no_effect, place, wrapped};
+use super::table::{Cell, Table};
+use super::text::{WIDTH, branch_name, elsewhere, hint, no_effect, place, wrapped};
 
 /// Width of the labels on the left.
 const LABEL: usize = 11;
 
-/// Everything that was found out about `b`, one aspect a line.
-pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
+/// Everything that was found out about `b`, one aspect a line; `policy` decided
+/// where no one else did.
+pub(super) fn branch(b: &BranchDoc, policy: &str, paint: Paint) -> String {
     let mut out = paint.tone(Tone::Head, branch_name(b.origin, b.opcode));
     if let (Some(shape), Some(join)) = (&b.shape, &b.join) {
         let _ = write!(out, ", a {shape} that ends at {join}");
@@ -38,9 +42,20 @@ pub(super) fn branch(b: &BranchDoc, paint: Paint) -> String {
     if let Some(blocker) = &b.blocker {
         line("straight", format!("illegal: {blocker}"));
     }
-    line("decision", decision(b, paint));
+    for l in b.legality.iter().filter(|l| l.why != b.blocker) {
+        if let Some(why) = &l.why {
+            line(l.form, format!("illegal: {why}"));
+        }
+    }
+    line("decision", decision(b, policy, paint));
+    if let Some(h) = &b.hint {
+        line("hint", hint(h, paint));
+    }
     if let Some(even) = b.break_even_b {
         line("break-even", break_even(even));
+    }
+    if let Some(text) = b.break_even.as_ref().and_then(turns) {
+        line("", text);
     }
     if let Some(predicted) = b.predicted.filter(|_| !elsewhere(b)) {
         line("predicted", format!("{predicted} for what belongs to it"));
@@ -79,17 +94,30 @@ fn counts_text(c: &CountsDoc) -> String {
         any_true,
         any_false,
         splits,
+        lanes_true,
+        lanes,
         source,
     } = c;
-    format!(
+    let mut text = format!(
         "{executions}: any lane true in {any_true}, false in {any_false}, split in {splits} (from {source})"
-    )
+    );
+    if let (Some(took), Some(all)) = (lanes_true, lanes) {
+        let share = Figure::percent(*took, *all);
+        let _ = write!(text, "\n  {:LABEL$}of the lanes, {share}% are true", "");
+    }
+    text
 }
 
 fn estimate_text(e: &EstimateDoc, b: &BranchDoc) -> String {
     let parts: Vec<String> = e.components.iter().map(component).collect();
     let mut text = format!("{} = {}", e.total, parts.join(" + "));
-    if e.form == "straight"
+    let skips = b.straight.is_some_and(|s| s.skips > 0);
+    if e.form
+        == (if b.outcome == "skip" {
+            "skip"
+        } else {
+            "straight"
+        })
         && let Some(s) = b.straight
     {
         let _ = write!(
@@ -98,6 +126,9 @@ fn estimate_text(e: &EstimateDoc, b: &BranchDoc) -> String {
              selects {}, predicate operations {}",
             "", s.instructions, s.guarded, s.exits, s.selects, s.predicates
         );
+        if skips {
+            let _ = write!(text, "; parts skipped when empty {}", s.skips);
+        }
     }
     text
 }
@@ -121,7 +152,60 @@ fn break_even(b: Cost) -> String {
     }
 }
 
-fn decision(b: &BranchDoc, paint: Paint) -> String {
+/// The other values at which the decision would turn.
+fn turns(even: &BreakEvenDoc) -> Option<String> {
+    let mut parts = Vec::new();
+    for (side, cost, turn) in [
+        ("then", even.then_cost, even.then_even),
+        ("else", even.else_cost, even.else_even),
+    ] {
+        if let (Some(cost), Some(turn)) = (cost, turn) {
+            parts.push(format!(
+                "at a cost of the {side} side of {turn} (it is {cost})"
+            ));
+        }
+    }
+    if let Some(p) = &even.lane_true_text {
+        parts.push(format!("at a lane probability of {p}"));
+    }
+    (!parts.is_empty()).then(|| parts.join(format!(",\n  {:LABEL$}", "").as_str()))
+}
+
+/// The prices of `b`'s forms line by line.
+pub(super) fn arithmetic(b: &BranchDoc, paint: Paint) -> String {
+    let mut out = String::new();
+    for e in &b.estimates {
+        let mut table = Table::new()
+            .words(e.form)
+            .words("what")
+            .numbers("count")
+            .numbers("× times")
+            .numbers("× unit")
+            .numbers("= cost");
+        for c in &e.components {
+            let mut name = c.name;
+            for line in &c.lines {
+                table.row([
+                    Cell::plain(name),
+                    Cell::plain(&line.what),
+                    Cell::plain(line.count),
+                    Cell::plain(line.times),
+                    Cell::plain(line.unit),
+                    Cell::plain(line.cost),
+                ]);
+                name = "";
+            }
+        }
+        let mut sum = vec![Cell::new(Tone::Head, "sum")];
+        sum.resize_with(5, Cell::default);
+        sum.push(Cell::new(Tone::Head, e.total));
+        table.row(sum);
+        let _ = write!(out, "\n{}", table.render(paint, 2));
+    }
+    out
+}
+
+fn decision(b: &BranchDoc, policy: &str, paint: Paint) -> String {
     let mut text = paint.tone(Tone::Choice, &b.outcome);
     if let Some(head) = b.head {
         let _ = write!(text, ", with the region of the branch at {}", place(head));
@@ -133,12 +217,21 @@ fn decision(b: &BranchDoc, paint: Paint) -> String {
         let _ = write!(text, "; {why}");
         return text;
     }
+    if b.by == "policy" && policy != "cost" {
+        let _ = write!(text, ", by the policy `{policy}`");
+    }
+    if b.by == "hint" {
+        text.push_str(", by its hint");
+    }
     match (b.forced, b.margin) {
         (Some(force), Some(m)) => {
             let _ = write!(text, ", forced by `{force}`; margin {m}");
         }
         (Some(force), None) => {
             let _ = write!(text, ", forced by `{force}`");
+        }
+        (None, Some(m)) if m < Cost::ZERO => {
+            let _ = write!(text, ", though dearer by {}", Cost::ZERO - m);
         }
         (None, Some(m)) => {
             let _ = write!(text, ", cheaper by {m}");

@@ -23,6 +23,8 @@ pub struct Document {
     pub file: String,
     /// The kernel.
     pub function: String,
+    /// How lanes are scheduled: `stack` or `its`.
+    pub mode: &'static str,
     /// The machine that costs are for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineDoc>,
@@ -38,6 +40,9 @@ pub struct Document {
     /// One entry per CLIF branch, in the order of the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branches: Option<Vec<BranchDoc>>,
+    /// Whether the text shows the arithmetic behind each price.
+    #[serde(skip)]
+    pub arithmetic: bool,
     /// Conditional branches of functions that the converted kernel calls. They
     /// stay as they are: what is converted is the kernel.
     #[serde(skip_serializing_if = "is_zero")]
@@ -74,6 +79,19 @@ pub struct StageDoc {
     pub instructions: u64,
     /// Conditional branches.
     pub branches: u64,
+}
+
+impl Document {
+    /// Leaves only the branches on `line`, or of the instruction number `inst`,
+    /// and shows the arithmetic behind their prices. True if there are any.
+    pub fn only(&mut self, line: Option<u32>, inst: Option<u32>) -> bool {
+        let Some(branches) = &mut self.branches else {
+            return false;
+        };
+        branches.retain(|b| line.is_some() && b.origin.line == line || inst == Some(b.origin.inst));
+        self.arithmetic = true;
+        !branches.is_empty()
+    }
 }
 
 /// A machine's part in a report.
@@ -184,12 +202,31 @@ fn volume(sizes: [u32; 3]) -> u64 {
 pub struct SettingsDoc {
     /// `default` or `cfg`.
     pub joins: &'static str,
-    /// The form that overrode cost.
+    /// Who decided.
+    pub policy: String,
+    /// The form that overrode it.
     pub force: Option<&'static str>,
     /// Whether clean-up followed conversion.
     pub cleanup: bool,
     /// Whether decisions rest on counts of a run.
     pub profile: bool,
+    /// Whether these counts come from elsewhere, of other launches perhaps.
+    pub foreign_profile: bool,
+    /// What was assumed of conditions that nothing is known of, where counts
+    /// are no run's.
+    pub prior: Option<PriorDoc>,
+}
+
+/// A prior.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PriorDoc {
+    /// The probability that a lane is true.
+    pub p: f64,
+    /// The correlation of the lanes of a warp.
+    pub rho: f64,
+    /// Both as text.
+    #[serde(skip)]
+    pub text: String,
 }
 
 /// The verdict on before and after.
@@ -251,6 +288,8 @@ pub struct BranchDoc {
     pub counts: Option<CountsDoc>,
     /// What forbids straight code.
     pub blocker: Option<String>,
+    /// Every form and knob: legal, or what forbids it.
+    pub legality: Vec<LegalityDoc>,
     /// Prices of the legal forms.
     pub estimates: Vec<EstimateDoc>,
     /// What straight code would consist of.
@@ -261,12 +300,64 @@ pub struct BranchDoc {
     /// negative, and null in JSON, where straight is cheaper at any.
     #[serde(serialize_with = "overhead")]
     pub break_even_b: Option<Cost>,
-    /// The form that overrode cost.
+    /// Of single regions: the other values at which the decision would turn.
+    pub break_even: Option<BreakEvenDoc>,
+    /// Who had the last word: `policy`, `force`, `hint`, or `nobody` where there
+    /// was no choice.
+    pub by: &'static str,
+    /// The form that overrode whoever decided.
     pub forced: Option<&'static str>,
+    /// What its author asked for.
+    pub hint: Option<HintDoc>,
     /// Predicted cost of what belongs to it.
     pub predicted: Option<Cost>,
     /// The same, measured.
     pub measured: Option<Cost>,
+}
+
+/// Whether a form or knob is legal.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct LegalityDoc {
+    /// Its name.
+    pub form: &'static str,
+    /// Whether it is.
+    pub legal: bool,
+    /// The rule that forbids it.
+    pub blocker: Option<&'static str>,
+    /// The same in words, with the instruction or block.
+    pub why: Option<String>,
+}
+
+/// Where the decision on a single region would turn.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct BreakEvenDoc {
+    /// What a pass of the then side costs, its jump included.
+    pub then_cost: Option<Cost>,
+    /// What it would have to cost.
+    pub then_even: Option<Cost>,
+    /// The same of the else side.
+    pub else_cost: Option<Cost>,
+    /// What it would have to cost.
+    pub else_even: Option<Cost>,
+    /// The least probability of a lane at which the decision is another than at
+    /// 0, for a full warp with the prior's correlation.
+    pub lane_true: Option<f64>,
+    /// The same as text.
+    #[serde(skip)]
+    pub lane_true_text: Option<String>,
+}
+
+/// A hint and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HintDoc {
+    /// `flatten` or `keep`.
+    pub hint: &'static str,
+    /// Whether it was followed.
+    pub honoured: bool,
+    /// The rule that forbids it, if one does.
+    pub blocker: Option<&'static str>,
+    /// Why it was not.
+    pub why: Option<String>,
 }
 
 /// `None` for what no overhead can be.
@@ -285,6 +376,11 @@ pub struct CountsDoc {
     pub any_false: u64,
     /// With lanes going to different blocks.
     pub splits: u64,
+    /// Lanes that took the first edge, of those that executed it, in all
+    /// executions; null where nobody counted.
+    pub lanes_true: Option<u64>,
+    /// Lanes that executed it, in all executions.
+    pub lanes: Option<u64>,
     /// Where the numbers come from.
     pub source: String,
 }
@@ -309,6 +405,23 @@ pub struct ComponentDoc {
     pub issues: u64,
     /// Their cost.
     pub cost: Cost,
+    /// What that is the sum of.
+    pub lines: Vec<LineDoc>,
+}
+
+/// A line of the arithmetic: `count · times · unit = cost`.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LineDoc {
+    /// What is paid for.
+    pub what: String,
+    /// How many of them stand in the code.
+    pub count: u32,
+    /// How often each is paid for.
+    pub times: u64,
+    /// What it costs each time.
+    pub unit: Cost,
+    /// The product.
+    pub cost: Cost,
 }
 
 /// What straight code consists of.
@@ -324,6 +437,8 @@ pub struct StraightDoc {
     pub predicates: u32,
     /// Returns and traps of the sides that became guarded.
     pub exits: u32,
+    /// Parts behind a jump that is taken when no lane is in them.
+    pub skips: u32,
 }
 
 /// Predicted and measured totals.
@@ -369,9 +484,30 @@ pub struct RunDoc {
     pub counters: Named,
     /// Per conditional branch of this version.
     pub branches: Vec<BranchCountersDoc>,
+    /// Cycles by the timing model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing: Option<TimingDoc>,
     /// Lanes × issues, by pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<PassDoc>>,
+}
+
+/// What the timing model says of a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TimingDoc {
+    /// Schedulers of the multiprocessor.
+    pub schedulers: u32,
+    /// Warps it has room for.
+    pub resident_warps: u32,
+    /// Most blocks that were resident at once.
+    pub resident_blocks: u32,
+    /// Cycles before the first issue.
+    pub launch: u64,
+    /// Cycles and what was made of them, by name, in a fixed order.
+    #[serde(flatten)]
+    pub figures: Named,
+    /// Cost classes that issued and whose latency the machine does not state.
+    pub assumed: Vec<&'static str>,
 }
 
 /// Lanes that trapped alike.

@@ -4,6 +4,8 @@
 //! Widths are counted in characters; escapes are added after padding, so that
 //! coloured and plain tables align alike. No line ends in blanks.
 
+use std::borrow::Cow;
+
 use super::style::{Paint, Tone};
 
 /// Blanks between two columns.
@@ -50,7 +52,7 @@ impl Cell {
 
 #[derive(Clone, Debug)]
 struct Column {
-    name: &'static str,
+    name: Cow<'static, str>,
     align: Align,
 }
 
@@ -71,24 +73,24 @@ impl Table {
 
     /// Adds a column of words.
     #[must_use]
-    pub fn words(self, name: &'static str) -> Self {
-        self.column(name, Align::Left)
+    pub fn words(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.column(name.into(), Align::Left)
     }
 
     /// Adds a column of numbers.
     #[must_use]
-    pub fn numbers(self, name: &'static str) -> Self {
-        self.column(name, Align::Right)
+    pub fn numbers(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.column(name.into(), Align::Right)
     }
 
     /// Adds columns of numbers under a common name.
     #[must_use]
     pub fn group(mut self, name: &'static str, columns: &[&'static str]) -> Self {
         self.groups.push((self.columns.len(), columns.len(), name));
-        columns.iter().fold(self, |t, c| t.numbers(c))
+        columns.iter().fold(self, |t, &c| t.numbers(c))
     }
 
-    fn column(mut self, name: &'static str, align: Align) -> Self {
+    fn column(mut self, name: Cow<'static, str>, align: Align) -> Self {
         self.columns.push(Column { name, align });
         self
     }
@@ -107,7 +109,7 @@ impl Table {
 
     /// The table's text, each line indented by `indent` blanks.
     pub fn render(&self, paint: Paint, indent: usize) -> String {
-        let mut widths: Vec<usize> = self.columns.iter().map(|c| width(c.name)).collect();
+        let mut widths: Vec<usize> = self.columns.iter().map(|c| width(&c.name)).collect();
         for row in &self.rows {
             for (w, cell) in widths.iter_mut().zip(row) {
                 *w = (*w).max(width(&cell.text));
@@ -120,7 +122,7 @@ impl Table {
         let head: Vec<Cell> = self
             .columns
             .iter()
-            .map(|c| Cell::new(Tone::Head, c.name))
+            .map(|c| Cell::new(Tone::Head, &c.name))
             .collect();
         self.line(&mut out, &head, &widths, paint, indent);
         let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);

@@ -8,11 +8,11 @@
 use std::fmt::Write;
 
 use super::model::{
-    BranchDoc, CostDoc, Document, EstimateDoc, LaunchDoc, OriginDoc, RunDoc, TrapDoc,
+    BranchDoc, CostDoc, Document, EstimateDoc, HintDoc, LaunchDoc, OriginDoc, RunDoc, TrapDoc,
 };
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
-use super::{counters, timeline};
+use super::{counters, timeline, timing};
 use warpfold_machine::Cost;
 
 /// What is said of a kernel without conditional branches that calls functions
@@ -36,8 +36,12 @@ pub fn render(doc: &Document, paint: Paint) -> String {
         match branches.as_slice() {
             [] => section(&mut out, &no_branch(doc.branches_called)),
             all if detailed => {
+                let policy = doc.settings.as_ref().map_or("cost", |s| &s.policy);
                 for b in all {
-                    section(&mut out, &super::explain::branch(b, paint));
+                    section(&mut out, &super::explain::branch(b, policy, paint));
+                    if doc.arithmetic {
+                        out.push_str(&super::explain::arithmetic(b, paint));
+                    }
                 }
             }
             all => {
@@ -60,6 +64,7 @@ pub fn render(doc: &Document, paint: Paint) -> String {
         }
         all => section(&mut out, &counters::side_by_side(all, paint)),
     }
+    section(&mut out, &timing::text(&doc.runs, paint));
     for run in &doc.runs {
         if !run.traps.is_empty() {
             section(&mut out, &traps(run, paint));
@@ -102,6 +107,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
         };
         out.push_str(&paint.tone(Tone::Dim, b));
     }
+    if doc.mode != "stack" {
+        let _ = write!(out, ", {} mode", doc.mode);
+    }
     if let Some(launch) = &doc.launch
         && let Some(text) = launch_text(launch)
     {
@@ -110,6 +118,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
     out.push('\n');
     if let Some(s) = &doc.settings {
         let mut knobs = Vec::new();
+        if s.policy != "cost" {
+            knobs.push(format!("policy: {}", s.policy));
+        }
         if let Some(force) = s.force {
             let priced = doc.branches.iter().flatten().any(|b| b.forced.is_some());
             knobs.push(match priced {
@@ -131,6 +142,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
                 "estimates are for that many executions, measured is the launch"
             };
             knobs.push(format!("no profile: counts are assumed, {costs}"));
+            if let Some(prior) = s.prior.as_ref().filter(|p| p.text != "p=0.5, rho=0") {
+                knobs.push(format!("prior {}", prior.text));
+            }
         }
         if !knobs.is_empty() {
             out.push_str(&paint.tone(Tone::Dim, knobs.join("; ")));
@@ -183,7 +197,7 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
         .words("shape")
         .words("scope")
         .group("executions", &["all", "true", "false", "split"])
-        .group("estimated cost", &["branch", "straight", "margin"])
+        .group("estimated cost", &["branch", "straight", "skip", "margin"])
         .words("form")
         .group(
             "cost",
@@ -212,6 +226,7 @@ fn branch_table(branches: &[BranchDoc], doc: &Document, paint: Paint) -> String 
             },
             estimate(b, "branch"),
             estimate(b, "straight"),
+            estimate(b, "skip"),
             Cell::maybe(b.margin),
             Cell::new(Tone::Choice, &b.outcome),
             Cell::maybe(predicted),
@@ -274,6 +289,7 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
         (None, Some(force)) => parts.push(format!("forced: {force}")),
         (None, None) => {}
     }
+    parts.extend(b.hint.as_ref().map(|h| hint(h, paint)));
     if parts.is_empty() {
         return None;
     }
@@ -283,6 +299,17 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
         paint.tone(Tone::Dim, name),
         parts.join("; ")
     ))
+}
+
+/// What became of a hint.
+pub(super) fn hint(h: &HintDoc, paint: Paint) -> String {
+    match &h.why {
+        None => format!("hint `{}` followed", h.hint),
+        Some(why) => {
+            let refused = paint.tone(Tone::Warn, format!("hint `{}` refused", h.hint));
+            format!("{refused}: {why}")
+        }
+    }
 }
 
 /// `line 17`, or `inst12`.
@@ -297,6 +324,7 @@ fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
     let mut out = String::new();
     let name = doc.machine.as_ref().map_or("", |m| m.name.as_str());
     if let (Some(predicted), Some(after)) = (cost.predicted, cost.after) {
+        let foreign = doc.settings.as_ref().is_some_and(|s| s.foreign_profile);
         let head = paint.tone(Tone::Head, format!("cost on {name}"));
         let _ = write!(out, "{head}: predicted {predicted}, measured {after}");
         let removed = cost.removed.iter().map(|r| r.predicted).sum::<Cost>();
@@ -308,6 +336,8 @@ fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
                 ", {}",
                 paint.tone(Tone::Good, "exact but for what clean-up removed:")
             );
+        } else if foreign {
+            out.push_str(", the prediction being for the launches of the profile\n");
         } else {
             let off = predicted - after;
             let _ = writeln!(out, ", {}", paint.tone(Tone::Warn, format!("off by {off}")));
@@ -369,7 +399,7 @@ pub(super) const WIDTH: usize = 100;
 
 /// `text` in lines of at most `width` characters, broken after `separator`; a
 /// longer part stands alone.
-pub(super) fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, separator: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in text.split_inclusive(separator) {
         match lines.last_mut() {

@@ -138,7 +138,14 @@ fn random_function(rng: &mut Rng) -> Function {
                     Type::I32 => &own.ints,
                     _ => &own.preds,
                 };
-                args.push(match rng.below(4) {
+                args.push(match rng.below(5) {
+                    // What other edges may bring as well, computed anew.
+                    4 if f.func().ty(p) == Type::I32 => {
+                        let op = [Opcode::Iadd, Opcode::Bxor][rng.below(2)];
+                        let first = own.ints.len().min(4);
+                        let (a, b) = (own.ints[rng.below(first)], own.ints[rng.below(first)]);
+                        f.ins(op, Type::I32, &[a, b])
+                    }
                     // Going round, so that loops count.
                     0..=2 if pool.contains(&p) && f.func().ty(p) == Type::I32 => {
                         let step = [own.ints[2], own.ints[0], p][rng.below(3)];
@@ -208,7 +215,8 @@ fn random_inst(rng: &mut Rng, f: &mut FunctionBuilder, pool: &mut Pool) {
             let op = op(rng, &[And, Or, Xor, Andn]);
             pool.preds.push(f.ins(op, Type::Pred, &[p, q]));
         }
-        9 => pool.ints.push(match rng.below(4) {
+        9 => pool.ints.push(match rng.below(5) {
+            4 => f.ins(ShflIdx, Type::I32, &[a, pool.ints[2]]),
             0 => f.ins(Ballot, Type::I32, &[p]),
             1 => f.ins(ActiveMask, Type::I32, &[]),
             2 => f.ins(ReadFirst, Type::I32, &[a]),
@@ -501,8 +509,12 @@ impl Machine<'_> {
             Opcode::VoteAny => u128::from(warp.iter().any(|&l| held(inst.args[0], l) & 1 == 1)),
             Opcode::VoteAll => u128::from(warp.iter().all(|&l| held(inst.args[0], l) & 1 == 1)),
             Opcode::ReadFirst => held(inst.args[0], *warp.first()?),
-            Opcode::ShflBfly => {
-                let from = lane ^ (held(inst.args[1], lane) as u32 & 31);
+            Opcode::ShflBfly | Opcode::ShflIdx => {
+                let asked = held(inst.args[1], lane) as u32 & 31;
+                let from = match inst.op {
+                    Opcode::ShflBfly => lane ^ asked,
+                    _ => (lane & !31) | asked,
+                };
                 held(inst.args[0], if warp.contains(&from) { from } else { lane })
             }
             _ => {
@@ -594,4 +606,71 @@ fn random_graphs_keep_every_claim() {
 fn many_random_graphs_keep_every_claim() {
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok());
     soak(4_000, seed.unwrap_or(1));
+}
+
+/// Compares what is claimed with and without walking every region, for every
+/// value at every block that it dominates.
+fn compare_with_walks(programs: u64, seed: u64) {
+    let mut rng = Rng(seed);
+    let mut seen = [0; 3];
+    for n in 0..programs {
+        let func = random_function(&mut rng);
+        for rule in [JoinRule::Default, JoinRule::Cfg] {
+            let options = UniformityOptions {
+                shape: LaunchShape::one_dimensional(),
+                joins: rule,
+                budget: Some(u64::MAX),
+                ..UniformityOptions::default()
+            };
+            let cfg = Cfg::new(&func);
+            let joins = Joins::new(&func, &cfg, rule);
+            let ours = Uniformity::with_graph(&func, &cfg, &joins, &options);
+            let by_walks =
+                Uniformity::solved_by(solve::solve_by_walks, &func, &cfg, &joins, &options);
+            let shown = || format!("program {n}, {rule:?}\n{}", annotate(&func, &ours));
+            for &b in cfg.rpo() {
+                assert_eq!(
+                    ours.exec_scope(b),
+                    by_walks.exec_scope(b),
+                    "{b} {}",
+                    shown()
+                );
+                assert_eq!(
+                    ours.live_scope(b),
+                    by_walks.live_scope(b),
+                    "{b} {}",
+                    shown()
+                );
+                assert_eq!(
+                    ours.branch_scope(b),
+                    by_walks.branch_scope(b),
+                    "{b} {}",
+                    shown()
+                );
+                for v in func.values() {
+                    let (x, y) = (ours.shape_at(v, b), by_walks.shape_at(v, b));
+                    assert_eq!(x, y, "{v} at {b} in {}", shown());
+                }
+                if ours.branch_scope(b) == Scope::Lane && cfg.branches(b) {
+                    seen[match ours.state.spans.span(b) {
+                        spans::Span::Ahead => 0,
+                        spans::Span::Loop(_) => 1,
+                        spans::Span::Walk => 2,
+                    }] += 1;
+                }
+            }
+        }
+    }
+    assert!(seen.iter().all(|&n| n > programs / 4), "{seen:?}");
+}
+
+#[test]
+fn spans_claim_what_walks_claim() {
+    compare_with_walks(300, 0xD1B5_4A32_D192_ED03);
+}
+
+#[test]
+#[ignore = "minutes; run by hand after changes to spans"]
+fn many_spans_claim_what_walks_claim() {
+    compare_with_walks(50_000, 2);
 }

@@ -1,5 +1,6 @@
 mod control;
 mod dynamic;
+mod numbers;
 mod rules;
 mod table;
 

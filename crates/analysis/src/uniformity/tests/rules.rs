@@ -5,7 +5,7 @@
 use warpfold_ir::eval::eval;
 use warpfold_ir::{FloatCC, Imm, InstData, IntCC, Type};
 
-use super::super::transfer::{Env, transfer};
+use super::super::transfer::{Env, last_two_same, transfer};
 use super::*;
 
 struct Rng(u64);
@@ -172,6 +172,9 @@ fn case(rng: &mut Rng, op: Opcode, launch: &LaunchShape) -> Option<Shape> {
     let env = Env {
         launch,
         local: false,
+        fixed: false,
+        same: last_two_same(&inst, |x, y| x == y),
+        all_present: false,
     };
     let result = transfer(&inst, &types, &shapes, env)?;
     let mut firsts: Vec<u128> = Vec::new();
@@ -211,16 +214,17 @@ fn ty_mask(inst: &InstData) -> u128 {
     inst.result_type().map_or(0, Type::mask)
 }
 
+fn is_lane_wise(op: Opcode) -> bool {
+    use warpfold_ir::Shape::{FloatToInt, IntDiv};
+    op.effects().is_pure() && !op.shape().operands().is_empty()
+        || matches!(op.shape(), IntDiv | FloatToInt)
+}
+
 fn cases(per_opcode: usize, seed: u64) {
     let mut rng = Rng(seed);
     let launch = LaunchShape::unknown();
     for &op in Opcode::ALL {
-        let lane_wise = op.effects().is_pure() && !op.shape().operands().is_empty()
-            || matches!(
-                op.shape(),
-                warpfold_ir::Shape::IntDiv | warpfold_ir::Shape::FloatToInt
-            );
-        if !lane_wise {
+        if !is_lane_wise(op) {
             continue;
         }
         let (mut uniform, mut varying) = (0, 0);
@@ -248,6 +252,101 @@ fn every_lane_wise_rule_holds() {
 fn every_lane_wise_rule_holds_at_length() {
     let seed = std::env::var("SEED").ok().and_then(|s| s.parse().ok());
     cases(200_000, seed.unwrap_or(1));
+}
+
+/// Draws a case of an operation across lanes, of which some or all take part,
+/// against what the language says it gives; the result's shape.
+fn cross_case(rng: &mut Rng, op: Opcode) -> Option<Shape> {
+    let (own, ty) = match op {
+        Opcode::Ballot => (Type::I32, Type::Pred),
+        Opcode::ActiveMask => (Type::I32, Type::I32),
+        Opcode::VoteAny | Opcode::VoteAll => (Type::Pred, Type::Pred),
+        _ => {
+            let ty = rng.pick(&[Type::I8, Type::I32, Type::I64]);
+            (ty, ty)
+        }
+    };
+    let shapes = [rng.shape(ty), rng.shape(Type::I32)];
+    let lanes = [rng.lanes(&shapes[0], ty), rng.lanes(&shapes[1], Type::I32)];
+    let all_present = rng.below(2) == 0;
+    let mask = match all_present {
+        true => u32::MAX,
+        false => rng.next() as u32 | 1 << rng.below(32),
+    };
+    let launch = LaunchShape::new([1; 3], [64, 1, 1]);
+    let env = Env {
+        launch: &launch,
+        local: false,
+        fixed: false,
+        same: false,
+        all_present,
+    };
+    let n = op.shape().operands().len();
+    let inst = InstData::new(op, own, &[v(0), v(1)][..n], Imm::None);
+    let result = transfer(&inst, &[ty, Type::I32][..n], &shapes[..n], env)?;
+    for warp in 0..2 {
+        let on = |l: usize| mask >> l & 1 == 1;
+        let held = |l: usize| lanes[0][warp][l];
+        let ballot = (0..32).filter(|&l| on(l) && held(l) == 1);
+        let ballot = ballot.fold(0u32, |m, l| m | 1 << l);
+        let out: Vec<(u32, u128)> = (0..32)
+            .filter(|&l| on(l))
+            .map(|l| {
+                let with = lanes[1][warp][l] as usize;
+                let from = match op {
+                    Opcode::ShflIdx => Some(with & 31),
+                    Opcode::ShflUp => l.checked_sub(with),
+                    Opcode::ShflDown => l.checked_add(with),
+                    _ => Some(l ^ with),
+                };
+                let bits = match op {
+                    Opcode::Ballot => u128::from(ballot),
+                    Opcode::ActiveMask => u128::from(mask),
+                    Opcode::VoteAny => u128::from(ballot != 0),
+                    Opcode::VoteAll => u128::from(ballot == mask),
+                    Opcode::ReadFirst => held(mask.trailing_zeros() as usize),
+                    _ => held(from.filter(|&f| f < 32 && on(f)).unwrap_or(l)),
+                };
+                (l as u32, bits)
+            })
+            .collect();
+        if let Err(e) = result.check(&out) {
+            panic!("{op} on {shapes:?}, {mask:#x}\n{lanes:?}\n{e}; claimed {result:?}");
+        }
+    }
+    Some(result)
+}
+
+/// Also: every opcode that has a result is tried by one of these tests.
+#[test]
+fn every_rule_across_lanes_holds() {
+    use warpfold_ir::Shape as Form;
+    let mut rng = Rng(0x0DDB_1A5E_5BAD_5EED);
+    for &op in Opcode::ALL {
+        let crosses = match op.shape() {
+            Form::Ballot | Form::Vote | Form::Shuffle | Form::ReadFirst | Form::ActiveMask => true,
+            // Constants and addresses: uniform as such.
+            Form::Const | Form::Poison | Form::StackAddr | Form::SharedBase | Form::FuncAddr => {
+                false
+            }
+            // `launch.rs` tries them in blocks of many shapes.
+            Form::Id => false,
+            // The table of patterns; memory is what may differ, not the rule.
+            Form::Load | Form::AtomicLoad | Form::AtomicRmw | Form::AtomicCas => false,
+            // Nothing results, or nothing is known.
+            Form::Store | Form::AtomicStore | Form::Sync | Form::Exit | Form::TrapIf => false,
+            Form::Call | Form::CallIndirect => false,
+            _ => {
+                assert!(is_lane_wise(op), "{op} is tried by no test");
+                false
+            }
+        };
+        let results: Vec<Shape> = (0..if crosses { 600 } else { 0 })
+            .filter_map(|_| cross_case(&mut rng, op))
+            .collect();
+        let uniform = results.iter().filter(|s| s.is_uniform()).count();
+        assert!(!crosses || uniform > 0, "{op}");
+    }
 }
 
 /// Comparisons of a stepping value with a constant at 8 bits, for every base

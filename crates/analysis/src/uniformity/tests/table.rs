@@ -64,7 +64,7 @@ fn shifts_and_masks_of_the_thread_index() {
 /// Lanes take turns at an atomic access, so each may find something else.
 #[test]
 fn atomics_are_each_lanes_own() {
-    let address = "    v1 = shared_base.i64\n    v2 = const.i32 1\n";
+    let address = "    v1 = shared_base.i64\n    v2 = const.i32 1\n    store.i32 v2, v1\n";
     for op in [
         "load.i32 v1",
         "atomic_load.i32 v1",
@@ -222,7 +222,8 @@ fn loads() {
         let text = format!(
             "function %f(i64, i64 varying) {{\n    ss0 = slot 8, align 8\nblock0(v0: i64, v1: i64):\n    \
              v2 = stack_addr.i64 ss0\n    v3 = warp_id\n    v4 = uextend.i64 v3\n    \
-             v5 = iadd.i64 v0, v4\n    v6 = load.i32{flags} {address}\n    ret\n}}\n"
+             v5 = iadd.i64 v0, v4\n    v6 = load.i32{flags} {address}\n    \
+             store.i32 v6, v0\n    ret\n}}\n"
         );
         analyse(&parse(&text)).shape(v(6)).scope()
     };
@@ -235,6 +236,35 @@ fn loads() {
     // One address, a cell per lane.
     assert_eq!(load("", "v2"), Scope::Lane);
     assert_eq!(load(" readonly", "v2"), Scope::Lane);
+}
+
+#[test]
+fn memory_that_nothing_writes_is_read_only() {
+    let scopes = |also: &str| {
+        let text = format!(
+            "function %f(i64, i32 varying) {{\n    ss0 = slot 8, align 8\nblock0(v0: i64, v1: i32):\n    \
+             v2 = stack_addr.i64 ss0\n    v3 = const.i64 4\n    v4 = iadd.i64 v2, v3\n    v5 = load.i32 v0\n    \
+             v6 = load.i32 volatile v0\n    v7 = load.i32 v2\n{also}    ret\n}}\n"
+        );
+        let u = analyse(&parse(&text));
+        [5, 6, 7].map(|n| u.shape(v(n)).scope())
+    };
+    use Scope::*;
+    assert_eq!(scopes(""), [Grid, Warp, Lane]);
+    // The lane's own memory is no other's.
+    assert_eq!(scopes("    store.i32 v1, v2\n"), [Grid, Warp, Lane]);
+    assert_eq!(scopes("    store.i32 v1, v4+4\n"), [Grid, Warp, Lane]);
+    assert_eq!(scopes("    barrier\n"), [Grid, Warp, Lane]);
+    // Whatever else is written may be what is read.
+    for store in [
+        "    store.i32 v1, v0+64\n",
+        "    v8 = atomic_add.i32 v1, v0\n",
+        "    atomic_store.i32 v1, v0\n",
+        "    v8 = shared_base.i64\n    store.i32 v1, v8\n",
+        "    v8 = iadd.i64 v2, v4\n    store.i32 v1, v8\n",
+    ] {
+        assert_eq!(scopes(store), [Warp, Warp, Lane], "{store}");
+    }
 }
 
 #[test]
@@ -363,6 +393,19 @@ fn known_masks() {
         Some(0xAAAA_AAAA),
         "rows of 4 repeat in the warp"
     );
+    let rows = parse(&unknown.to_string().replace("tid_x", "tid_y"));
+    let mask = |block| under(&rows, LaunchShape::new([1; 3], block)).known_mask(b(0));
+    assert_eq!(mask([4, 4, 4]), Some(0xF0F0_F0F0));
+    assert_eq!(mask([8, 4, 1]), Some(0xFF00_FF00));
+    assert_eq!(mask([4, 6, 1]), Some(0xF0F0_F0F0));
+    assert_eq!(mask([4, 16, 2]), Some(0xF0F0_F0F0), "bit 3 is the warp's");
+    assert_eq!(mask([4, 6, 2]), None, "the second plane starts anew");
+    assert_eq!(mask([6, 4, 1]), None);
+    let planes = parse(&unknown.to_string().replace("tid_x", "tid_z"));
+    let mask = |block| under(&planes, LaunchShape::new([1; 3], block)).known_mask(b(0));
+    assert_eq!(mask([4, 4, 3]), Some(0xFFFF_0000));
+    assert_eq!(mask([2, 4, 5]), Some(0xFF00_FF00));
+    assert_eq!(mask([3, 4, 5]), None);
 }
 
 #[test]

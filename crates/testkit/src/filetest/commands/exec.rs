@@ -7,23 +7,27 @@
 //! `warpN=ISSUES/LANES`; `timeline`, each pass with its mask; `depths`, stack
 //! entries at each pass; `deepest`, the stack when it was deepest;
 //! `lanes.blockN`, lanes of successive passes; `passes.blockN`, passes by
-//! number of lanes; `out` (or `out0`, `out1`, …), what each thread returned;
+//! number of lanes; with `timing`, `cycles` and what they went by; `out` (or `out0`, `out1`, …), what each thread returned;
 //! `mem.NAME`, a buffer afterwards. A run that ends badly has `error` and its
 //! details instead, and must be expected; so must lanes that trap.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use warpfold::exec::{self, Counters, ExecError, ExecOptions, Outcome};
+use warpfold::analysis::LaunchShape;
+use warpfold::exec::timing::{LoadLevel, Timing, TimingModel, WarpState};
+use warpfold::exec::{Counters, ExecError, ExecOptions, Outcome};
 use warpfold::ir::print::Literal;
 use warpfold::ir::{Block, CostClass, CounterClass, Function, Type};
 use warpfold::launch::ArgKind;
+use warpfold::machine::Machine;
 
 use super::{Kernel, mask};
+use crate::checks::claimed::run_under_claims;
 use crate::filetest::{FileTest, Options, Output, TestFile};
 
 /// `test exec`: runs the launch that the file's header states. Options:
-/// `joins=default|cfg`, `steps=N`, `depth=N`.
+/// `joins=default|cfg`, `mode=stack|its`, `steps=N`, `depth=N`, `timing=MACHINE`.
 #[derive(Clone, Copy, Debug)]
 pub struct Exec;
 
@@ -33,7 +37,7 @@ impl FileTest for Exec {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "steps", "depth"]
+        &["joins", "mode", "steps", "depth", "timing"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
@@ -42,20 +46,44 @@ impl FileTest for Exec {
             ..ExecOptions::default()
         };
         how.joins = super::joins(options)?;
+        how.mode = super::mode(options)?;
         super::limits(options, &mut how)?;
+        how.timing = timing(options)?;
         let kernel = super::kernel(file)?;
         let launch = kernel
             .spec
             .build(kernel.func(), file.folder())
             .map_err(|e| e.to_string())?;
         let functions: Vec<&Function> = kernel.functions.iter().collect();
-        match exec::run_functions(&functions, kernel.index, &launch, &how) {
+        // Under what is claimed where the launch is known, and poison.
+        let shape = LaunchShape::new(launch.grid, launch.block);
+        match run_under_claims(&functions, kernel.index, &launch, shape, &how, false) {
             Ok(outcome) if !outcome.counters.lanes_add_up() => {
                 Err("the lanes of all issues do not add up to 32 each".to_owned())
             }
             Ok(outcome) => Ok(facts(&kernel, &outcome)),
             Err(e) => ending(e),
         }
+    }
+}
+
+/// The model of time of the machine that the options name.
+fn timing(options: &Options) -> Result<Option<TimingModel>, String> {
+    let Some(name) = options.get("timing") else {
+        return Ok(None);
+    };
+    let machine = Machine::builtin(name).map_err(|e| e.to_string())?;
+    let model = TimingModel::new(&machine, LoadLevel::L1);
+    model.map(Some).map_err(|e| e.to_string())
+}
+
+fn times(out: &mut Output, t: &Timing) {
+    out.fact("cycles", t.cycles);
+    out.fact("issue_active", t.issue_active);
+    out.fact("no_eligible", t.no_eligible);
+    out.fact("no_warp", t.no_warp);
+    for state in WarpState::ALL {
+        out.fact(format!("time.{}", state.name()), t.state(state));
     }
 }
 
@@ -131,6 +159,9 @@ fn facts(kernel: &Kernel, outcome: &Outcome) -> Output {
         );
     }
     passes(&mut out, kernel, outcome);
+    if let Some(t) = &outcome.timing {
+        times(&mut out, t);
+    }
     for (i, &ty) in func.results.iter().enumerate() {
         let key = match func.results.len() {
             1 => "out".to_owned(),
@@ -193,6 +224,11 @@ fn counters(out: &mut Output, c: &Counters) {
         ("lost_diverged", c.lost.diverged),
         ("lost_predicated", c.lost.predicated),
         ("barriers", c.barriers),
+        ("yields", c.yields),
+        ("joins_on_time", c.joins_on_time),
+        ("joins_deferred", c.joins_deferred),
+        ("joins_early", c.joins_early),
+        ("barrier_depth", c.max_barrier_depth),
         (
             "sh_requests",
             c.shared.loads.requests + c.shared.stores.requests + c.shared.atomics.requests,

@@ -1,10 +1,12 @@
 //! Lines as lanes of a launch.
 
-use warpfold::exec::{self, Arg, ExecOptions, Launch};
+use warpfold::analysis::LaunchShape;
+use warpfold::exec::{Arg, ExecOptions, Launch};
 use warpfold::ir::Function;
 
 use super::lines::{End, Line};
 use super::versions::Program;
+use crate::checks::claimed::run_under_claims;
 
 /// How lines are spread over a grid.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +55,8 @@ pub(super) fn run(
         .collect();
     let functions: Vec<&Function> = program.functions.iter().collect();
     let launch = launch.with_args(args);
-    let outcome = match exec::run_functions(&functions, program.kernel, &launch, how) {
+    let known = LaunchShape::new(launch.grid, launch.block);
+    let outcome = match run_under_claims(&functions, program.kernel, &launch, known, how, false) {
         Ok(outcome) => outcome,
         Err(e) => return vec![Err(e.to_string()); lines.len()],
     };

@@ -13,6 +13,7 @@ pub(super) const NAMES: [[&str; 2]; 2 + Force::ALL.len()] = [
     ["straight, packed", "straight, alone"],
     ["select, packed", "select, alone"],
     ["predicate, packed", "predicate, alone"],
+    ["skip, packed", "skip, alone"],
 ];
 
 /// A function in some version, with those that its calls reach.

@@ -1,0 +1,40 @@
+//! Independent thread scheduling: which lanes run a block together.
+//!
+//! A loop that [yields](crate::yields) lets lanes past its join one after another, and
+//! so may a callee that waits in one. From there on any lane may be away: no block that
+//! follows runs with all lanes of any scope.
+//!
+//! What the lanes of a group hold is another matter, and stays as it was. Groups merge
+//! only at the join of a branch that they came to together. What they executed apart
+//! between the two counts as separated there already, whether the branch itself
+//! separated them or one behind it whose join let some of them pass early.
+
+use cranelift_entity::EntitySet;
+use warpfold_ir::{Block, Function};
+
+use super::{Graph, Reason, Scope, Uniformity};
+use crate::yields::{Yields, writes_memory};
+
+impl Uniformity {
+    /// Takes back what is said of blocks that lanes may come to one after another.
+    pub(super) fn find_yields(&mut self, func: &Function, graph: &Graph<'_>, called: bool) {
+        let insts = func.laid_out_insts();
+        let calls = insts.filter(|&(_, i)| func.inst(i).op.effects().calls);
+        let mut starts: Vec<Block> = calls.map(|(b, _)| b).collect();
+        let written = called || !starts.is_empty() || writes_memory(func);
+        let yields = Yields::new(func, graph.cfg, &graph.loops, written);
+        for &l in yields.loops() {
+            starts.extend(graph.loops.blocks(l));
+        }
+        let mut seen: EntitySet<Block> = EntitySet::new();
+        let mut work: Vec<(Block, Block)> = starts.into_iter().map(|b| (b, b)).collect();
+        while let Some((at, b)) = work.pop() {
+            if seen.insert(b) {
+                self.live[b] = Some(Scope::Lane);
+                self.exec[b] = Some(Scope::Lane);
+                self.partial[b].get_or_insert(Reason::Waited { at });
+                work.extend(graph.cfg.succs(b).iter().map(|&to| (at, to)));
+            }
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Making a plan from a study and the bodies that are skipped.
+//!
+//! First it is seen which full predicates are needed, inner regions first. Then
+//! one walk over the bodies appends items. In the end values are carried out of
+//! the bodies that may be jumped over, and constants go to the front: they are
+//! free, and then always at hand.
+
+use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
+use warpfold_analysis::regions::RegionId;
+use warpfold_ir::{
+    Block, CostClass, Function, Guard, Inst, InstData, IntCC, Opcode, Terminator, Type, Value,
+};
+
+use super::carry;
+use super::{Gate, Inputs, Item, Plan, PlanGuard, Signed, What};
+use crate::ifconv::guards::GuardId;
+use crate::ifconv::idiom::Idiom;
+use crate::ifconv::logic::{Literal, OpId, OpKind, Truth};
+use crate::ifconv::outline::{Outline, Outlines, Piece};
+use crate::ifconv::study::{How, Merge, Place, RegionStudy, Shield, Study, Sym};
+
+/// A value while the plan is made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum V {
+    Old(Value),
+    /// A constant at the front.
+    Front(usize),
+    /// The result of an item.
+    Item(usize),
+}
+
+/// The types of what items make.
+#[derive(Debug, Default)]
+pub(super) struct Types(Vec<Option<Type>>);
+
+impl Types {
+    /// The type of a value that is no constant at the front.
+    pub(super) fn of(&self, func: &Function, v: V) -> Type {
+        match v {
+            V::Old(v) => func.ty(v),
+            V::Item(i) => self.0[i].unwrap_or(Type::Pred),
+            V::Front(_) => Type::Pred,
+        }
+    }
+}
+
+/// A plan before its items have their final numbers.
+pub(super) struct Made {
+    /// Constants.
+    pub front: Vec<Item<V>>,
+    pub items: Vec<Item<V>>,
+    pub types: Types,
+    /// What a value replaces, by item.
+    pub fallback: HashMap<usize, V>,
+    pub join_args: Vec<V>,
+    pub names: Vec<(Value, V)>,
+}
+
+/// What is computed in front of bodies, by body.
+#[derive(Default)]
+struct Points {
+    ops: HashMap<usize, Vec<OpId>>,
+    fulls: HashMap<usize, Vec<usize>>,
+}
+
+/// The join of a region is reached, so its lanes do not all leave or stay out.
+const SOME_STAY: &str = "a body that needs a predicate is not everybody's";
+
+/// Plans the straight form of the study's root, with the bodies for which
+/// `skipped` holds behind jumps.
+pub fn build(
+    cx: &Inputs<'_>,
+    outlines: &Outlines,
+    study: &Study,
+    skipped: &dyn Fn(RegionId, usize) -> bool,
+) -> Plan {
+    let mut builder = Builder {
+        cx,
+        outlines,
+        study,
+        skipped,
+        needs: HashMap::new(),
+        front: Vec::new(),
+        constants: HashMap::new(),
+        items: Vec::new(),
+        types: Types::default(),
+        vals: HashMap::new(),
+        ops: HashMap::new(),
+        fulls: HashMap::new(),
+        fallback: HashMap::new(),
+        bodies: Vec::new(),
+        gate: 0,
+    };
+    builder.need(study.root);
+    builder.region(study.root);
+    builder.finish()
+}
+
+struct Builder<'a> {
+    cx: &'a Inputs<'a>,
+    outlines: &'a Outlines,
+    study: &'a Study,
+    skipped: &'a dyn Fn(RegionId, usize) -> bool,
+    /// The bodies whose full predicate is needed.
+    needs: HashMap<RegionId, Vec<bool>>,
+    front: Vec<Item<V>>,
+    constants: HashMap<(Type, u128), V>,
+    items: Vec<Item<V>>,
+    types: Types,
+    vals: HashMap<Sym, V>,
+    ops: HashMap<(RegionId, OpId), Signed<V>>,
+    /// Full predicates, by region and guard.
+    fulls: HashMap<(RegionId, GuardId), Signed<V>>,
+    /// What a value replaces, by item.
+    fallback: HashMap<usize, V>,
+    /// The gates of the skipped bodies around.
+    bodies: Vec<Gate>,
+    /// Number of places passed where lanes may have left.
+    gate: usize,
+}
+
+impl Builder<'_> {
+    /// Sees which full predicates a region needs; whether it needs the one
+    /// around it.
+    fn need(&mut self, id: RegionId) -> bool {
+        let study = self.study.region(id);
+        let mut needs = vec![false; study.bodies.len()];
+        for (k, body) in study.bodies.iter().enumerate() {
+            let mut needed = body.guarded || (self.skipped)(id, k);
+            for &inner in &body.nested {
+                needed |= self.need(inner);
+            }
+            needs[k] = needed;
+        }
+        let any = !study.all && needs.contains(&true);
+        self.needs.insert(id, needs);
+        any
+    }
+
+    fn push(&mut self, what: What<V>, owner: Block, ty: Option<Type>) -> V {
+        let gate = match self.bodies.last() {
+            Some(&gate) => gate,
+            None => self.study.gates[self.gate],
+        };
+        self.items.push(Item { what, owner, gate });
+        self.types.0.push(ty);
+        V::Item(self.items.len() - 1)
+    }
+
+    fn at_front(&mut self, what: What<V>, owner: Block) -> V {
+        self.front.push(Item {
+            what,
+            owner,
+            gate: Gate::Open,
+        });
+        V::Front(self.front.len() - 1)
+    }
+
+    fn get(&self, sym: Sym) -> V {
+        let sym = self.study.resolve(sym);
+        match (self.vals.get(&sym), sym) {
+            (Some(&v), _) => v,
+            (None, Sym::Value(v)) => V::Old(v),
+            (None, _) => unreachable!("what a region brings is made before it is used"),
+        }
+    }
+
+    fn value(&self, v: Value) -> V {
+        self.get(Sym::Value(v))
+    }
+
+    fn region(&mut self, id: RegionId) {
+        let outline = self.outlines.legal(id);
+        let study = self.study.region(id);
+        let points = self.points(outline, study);
+        for (k, body) in outline.bodies.iter().enumerate() {
+            self.point(outline, study, &points, k);
+            let skipped = (self.skipped)(id, k);
+            if skipped {
+                let vote = !(study.uniform && body.uniform);
+                let body_pred = self.full(id, k);
+                let open = What::Open {
+                    body: body_pred.expect(SOME_STAY),
+                    vote,
+                };
+                self.push(open, outline.head, None);
+                self.bodies.push(Gate::Reached(body.first.0, body.first.1));
+            }
+            for &piece in &body.pieces {
+                match piece {
+                    Piece::Segment {
+                        own, insts, last, ..
+                    } => {
+                        self.segment(outline, k, own, insts);
+                        if last {
+                            self.end_of_block(outline, study, k, own);
+                        }
+                    }
+                    Piece::Nested { own, region } => {
+                        self.region(region);
+                        self.steps_after(outline, study, own);
+                    }
+                }
+            }
+            if skipped {
+                let own = &study.bodies[k];
+                let [before, after] = [own.gate, own.end].map(|g| self.study.gates[g as usize]);
+                self.bodies.pop();
+                self.bodies
+                    .push(Gate::end_of_body(body.first, before, after));
+                self.push(What::Close, outline.head, None);
+                self.bodies.pop();
+            }
+        }
+        self.point(outline, study, &points, outline.bodies.len());
+    }
+
+    /// What is computed in front of each body: the operations and the full
+    /// predicates that are needed.
+    fn points(&self, outline: &Outline, study: &RegionStudy) -> Points {
+        let needs = &self.needs[&outline.region];
+        let mut needed = study.computed.clone();
+        let mut points = Points::default();
+        let mut seen: HashSet<GuardId> = HashSet::new();
+        for (k, body) in outline.bodies.iter().enumerate() {
+            if !needs[k] {
+                continue;
+            }
+            outline.logic.close(body.truth, &mut needed);
+            if matches!(body.truth, Truth::Literal(_)) && !study.all && seen.insert(body.guard) {
+                let point = body.first_of_guard;
+                points.fulls.entry(point).or_default().push(k);
+            }
+        }
+        for (op, _) in (0..).zip(&needed).filter(|(_, needed)| **needed) {
+            let point = outline.logic.op(OpId(op)).point as usize;
+            points.ops.entry(point).or_default().push(OpId(op));
+        }
+        points
+    }
+
+    /// What stands in front of body `k`: predicates that are known by now, and
+    /// the steps of merges where ways meet.
+    fn point(&mut self, outline: &Outline, study: &RegionStudy, points: &Points, k: usize) {
+        let id = outline.region;
+        for &op in points.ops.get(&k).into_iter().flatten() {
+            self.op(outline, op);
+        }
+        for &j in points.fulls.get(&k).into_iter().flatten() {
+            let body = &outline.bodies[j];
+            let outer = study.parent.and_then(|(around, b)| self.full(around, b));
+            if let (Some(outer), Truth::Literal(l)) = (outer, body.truth) {
+                let both = self.both(outer, self.literal(id, l), outline.head);
+                self.fulls.insert((id, body.guard), both);
+            }
+        }
+        for &m in study.meeting.get(&k).into_iter().flatten() {
+            let merge = &study.merges[m as usize];
+            for n in 0..merge.steps.len() {
+                if merge.steps[n].place == Place::Meeting {
+                    self.step(outline, study, m, n as u32);
+                }
+            }
+            let made = self.get(last(id, m, merge, merge.steps.len()));
+            self.vals.insert(merge.target, made);
+        }
+    }
+
+    fn op(&mut self, outline: &Outline, op: OpId) {
+        let id = outline.region;
+        let func = self.cx.func;
+        let condition = |test: u32| func.term(outline.tests[test as usize]).condition();
+        let pred = match outline.logic.op(op).kind {
+            OpKind::Condition { test } => {
+                let cond = condition(test).expect("a test has a condition");
+                Signed {
+                    val: self.value(cond),
+                    negated: false,
+                }
+            }
+            OpKind::Takes { test, edge } => {
+                let index = condition(test).expect("a test has a condition");
+                let edges = func.term(outline.tests[test as usize]).targets().len();
+                let cc = match edge as usize + 1 == edges {
+                    true => IntCC::Uge,
+                    false => IntCC::Eq,
+                };
+                let number = self.constant(func.ty(index), edge.into(), outline.head);
+                let compare = What::Compare(cc, self.value(index), number);
+                Signed {
+                    val: self.push(compare, outline.head, Some(Type::Pred)),
+                    negated: false,
+                }
+            }
+            OpKind::And(a, b) => {
+                let (a, b) = (self.literal(id, a), self.literal(id, b));
+                self.both(a, b, outline.head)
+            }
+        };
+        self.ops.insert((id, op), pred);
+    }
+
+    fn constant(&mut self, ty: Type, bits: u128, owner: Block) -> V {
+        if let Some(&v) = self.constants.get(&(ty, bits)) {
+            return v;
+        }
+        let v = self.at_front(What::Const(ty, bits), owner);
+        self.constants.insert((ty, bits), v);
+        v
+    }
+
+    fn literal(&self, id: RegionId, l: Literal) -> Signed<V> {
+        let made = self.ops[&(id, l.op)];
+        Signed {
+            val: made.val,
+            negated: made.negated != l.negated,
+        }
+    }
+
+    /// The full predicate of a body; `None` if it holds in every lane.
+    fn full(&self, mut id: RegionId, mut k: usize) -> Option<Signed<V>> {
+        loop {
+            let study = self.study.region(id);
+            let body = &self.outlines.legal(id).bodies[k];
+            match (body.truth, study.parent) {
+                (Truth::Literal(l), _) if study.all => return Some(self.literal(id, l)),
+                (Truth::Literal(_), _) => return self.fulls.get(&(id, body.guard)).copied(),
+                (Truth::Known(_), Some(around)) if !study.all => (id, k) = around,
+                (Truth::Known(_), _) => return None,
+            }
+        }
+    }
+
+    /// The conjunction of two signed predicates, in one operation.
+    fn both(&mut self, a: Signed<V>, b: Signed<V>, owner: Block) -> Signed<V> {
+        let (op, x, y, negated) = match (a.negated, b.negated) {
+            (false, false) => (Opcode::And, a.val, b.val, false),
+            (false, true) => (Opcode::Andn, a.val, b.val, false),
+            (true, false) => (Opcode::Andn, b.val, a.val, false),
+            (true, true) => (Opcode::Or, a.val, b.val, true),
+        };
+        let val = self.push(What::Pred(op, x, y), owner, Some(Type::Pred));
+        Signed { val, negated }
+    }
+
+    /// The select of a step; the others are definitions.
+    fn step(&mut self, outline: &Outline, study: &RegionStudy, m: u32, n: u32) {
+        let id = outline.region;
+        let merge = &study.merges[m as usize];
+        let step = &merge.steps[n as usize];
+        if matches!(step.how, How::Otherwise(_)) {
+            return;
+        }
+        let before = self.get(last(id, m, merge, n as usize));
+        let value = self.get(step.value);
+        let select = |builder: &Self| {
+            let chosen = builder.literal(id, step.chosen);
+            let (a, b) = match chosen.negated {
+                false => (value, before),
+                true => (before, value),
+            };
+            What::Select(chosen.val, a, b)
+        };
+        let ty = match self.study.resolve(step.value) {
+            Sym::Value(v) => self.cx.func.ty(v),
+            _ => self.types.of(self.cx.func, value),
+        };
+        let what = match step.how {
+            How::Idiom(Idiom::Both(op)) => What::Idiom(op, ty, [value, before].into()),
+            How::Idiom(Idiom::One(op, v)) => What::Idiom(op, ty, [self.value(v)][..].into()),
+            How::Idiom(Idiom::Condition(op)) => {
+                let chosen = self.literal(id, step.chosen);
+                What::Idiom(op, ty, [chosen.val][..].into())
+            }
+            How::Select | How::Otherwise(_) => select(self),
+        };
+        let made = self.push(what, outline.head, Some(ty));
+        if let V::Item(at) = made {
+            self.fallback.insert(at, before);
+        }
+        self.vals.insert(Sym::Step(id, m, n), made);
+    }
+
+    fn steps_after(&mut self, outline: &Outline, study: &RegionStudy, own: usize) {
+        for &(m, n) in study.after.get(&own).into_iter().flatten() {
+            self.step(outline, study, m, n);
+        }
+    }
+
+    fn segment(&mut self, outline: &Outline, k: usize, own: usize, insts: (u32, u32)) {
+        let func = self.cx.func;
+        let all = &func.block(outline.blocks[own].block).insts;
+        for &inst in &all[insts.0 as usize..insts.1 as usize] {
+            let data = func.inst(inst);
+            if data.cost_class() == CostClass::Const {
+                let what = What::Inst {
+                    inst,
+                    args: SmallVec::new(),
+                    guard: None,
+                };
+                self.at_front(what, outline.head);
+                continue;
+            }
+            let guard = self.guard(outline, k, inst, data);
+            let args = data.args.iter().map(|&v| self.value(v)).collect();
+            let what = What::Inst { inst, args, guard };
+            let made = self.push(what, outline.head, None);
+            if let (V::Item(at), Some(&otherwise)) = (made, self.study.otherwise.get(&inst)) {
+                self.fallback.insert(at, self.get(otherwise));
+            }
+            if data.op.effects().retires {
+                self.gate += 1;
+            }
+        }
+    }
+
+    fn end_of_block(&mut self, outline: &Outline, study: &RegionStudy, k: usize, own: usize) {
+        let block = outline.blocks[own].block;
+        let term = self.cx.func.term(block);
+        if matches!(term, Terminator::Ret(_) | Terminator::Trap(_)) {
+            let lanes = self.full(outline.region, k).expect(SOME_STAY);
+            self.push(What::Leave(block, lanes), outline.head, None);
+            self.gate += 1;
+        }
+        if outline.blocks[own].nested.is_none() {
+            self.steps_after(outline, study, own);
+        }
+    }
+
+    fn guard(
+        &mut self,
+        outline: &Outline,
+        k: usize,
+        inst: Inst,
+        data: &InstData,
+    ) -> Option<PlanGuard<V>> {
+        let own = data.guard.map(|g: Guard| PlanGuard {
+            pred: Signed {
+                val: self.value(g.pred),
+                negated: g.negated,
+            },
+            otherwise: g.otherwise.map(|v| self.value(v)),
+        });
+        let Some(&shield) = self.study.shields.get(&inst) else {
+            return own;
+        };
+        let otherwise = self.study.otherwise.get(&inst).map(|&s| self.get(s));
+        let pred = match (shield, own) {
+            (Shield::Choice(l), _) => self.literal(outline.region, l),
+            (Shield::Full, _) | (Shield::Both, None) => {
+                self.full(outline.region, k).expect(SOME_STAY)
+            }
+            (Shield::Both, Some(own)) => {
+                let full = self.full(outline.region, k).expect(SOME_STAY);
+                self.both(full, own.pred, outline.head)
+            }
+        };
+        Some(PlanGuard {
+            pred,
+            otherwise: otherwise.or(own.and_then(|g| g.otherwise)),
+        })
+    }
+
+    fn finish(self) -> Plan {
+        let cx = self.cx;
+        let root = self.study.root;
+        let outline = self.outlines.legal(root);
+        let (head, join) = (outline.head, outline.join);
+        let params = &cx.func.block(join).params;
+        let joined = |i: usize| self.get(Sym::Joined(root, i as u32));
+        let join_args = (0..params.len()).map(joined).collect();
+        let escaping = self.study.escaping.iter();
+        let names = escaping.map(|&v| (v, self.value(v))).collect();
+        let inside = |b: Block| b == head || cx.regions.contains(root, b);
+        let keeps_jump = cx.cfg.preds(join).iter().any(|e| !inside(e.from));
+        let end = self.study.gates[self.gate];
+        let made = Made {
+            front: self.front,
+            items: self.items,
+            types: self.types,
+            fallback: self.fallback,
+            join_args,
+            names,
+        };
+        carry::finish(cx.func, made, head, join, keeps_jump, end)
+    }
+}
+
+/// What is there after the first `n` steps of a merge.
+fn last(id: RegionId, m: u32, merge: &Merge, n: usize) -> Sym {
+    match n.checked_sub(1).map(|i| (i, &merge.steps[i])) {
+        None => merge.first,
+        Some((_, step)) if matches!(step.how, How::Otherwise(_)) => step.value,
+        Some((i, _)) => Sym::Step(id, m, i as u32),
+    }
+}

@@ -1,0 +1,441 @@
+//! What is best skipped in straight code: dynamic programming over the regions
+//! inside a root.
+//!
+//! Values are kept per region and *owner*: what issues its code, the root or the
+//! innermost skipped body around it, which fixes how often everything in the
+//! region issues. Each value is kept twice: with the full predicate around the
+//! region at hand, and without, when nothing inside may need it. Given both, the
+//! bodies of a region are independent of each other but for the operations that
+//! their predicates share, so what remains is to choose the bodies' guards that
+//! are worth computing: a [closure](super::closure).
+//!
+//! Ties are broken in a fixed order: what is skipped before what is not, a guard
+//! that is not needed before one that is.
+
+use hashbrown::HashMap;
+use warpfold_analysis::regions::RegionId;
+use warpfold_ir::CostClass;
+use warpfold_machine::Cost;
+
+use super::closure::{Project, choose};
+use super::guards::GuardId;
+use super::ledger::Ledger;
+use super::logic::{OpId, OpKind, Truth};
+use super::outline::{Outline, Outlines};
+use super::plan::Gate;
+use super::study::{RegionStudy, Study};
+
+/// What issues a region's code: the root, or a body.
+type Owner = Option<(RegionId, usize)>;
+
+/// The skipped bodies of a root and the regions inside.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Skips {
+    bodies: HashMap<RegionId, Vec<bool>>,
+}
+
+impl Skips {
+    /// Nothing is skipped.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Sets what is skipped of a region's bodies.
+    pub fn set(&mut self, region: RegionId, bodies: Vec<bool>) {
+        self.bodies.insert(region, bodies);
+    }
+
+    /// Whether a body is skipped.
+    pub fn has(&self, region: RegionId, body: usize) -> bool {
+        let bodies = self.bodies.get(&region);
+        bodies.is_some_and(|b| b.get(body).copied().unwrap_or(false))
+    }
+
+    /// Whether any body of the region itself is.
+    pub fn any_of(&self, region: RegionId) -> bool {
+        self.bodies.get(&region).is_some_and(|b| b.contains(&true))
+    }
+}
+
+/// The best of a root: with nothing of its own skipped, and with something.
+#[derive(Clone, Debug)]
+pub struct Best {
+    /// The former, with what is skipped inside.
+    pub straight: (Cost, Skips),
+    /// The latter; `None` if nothing can be.
+    pub skip: Option<(Cost, Skips)>,
+}
+
+/// Finds the best of a root.
+pub fn solve(outlines: &Outlines, study: &Study, ledger: &Ledger<'_>) -> Best {
+    let mut solver = Solver {
+        outlines,
+        study,
+        ledger,
+        solved: HashMap::new(),
+        counts: HashMap::new(),
+    };
+    let root = study.root;
+    let table = solver.table(root, None);
+    let straight = solver.with(root, &table, Limit::NothingSkipped);
+    let skip = solver.skipping(root, &table);
+    let result = |solver: &mut Solver<'_>, found: &Found| {
+        let mut skips = Skips::default();
+        solver.collect(root, None, found, &mut skips);
+        (found.cost, skips)
+    };
+    Best {
+        straight: result(&mut solver, &straight),
+        skip: skip.map(|found| result(&mut solver, &found)),
+    }
+}
+
+/// What may be skipped of a region's own bodies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Anything,
+    NothingSkipped,
+    /// This one must be.
+    Skipped(usize),
+}
+
+/// A choice for a region.
+#[derive(Clone, Debug)]
+struct Found {
+    cost: Cost,
+    /// By body: whether its full predicate is at hand, and whether it is
+    /// skipped.
+    needed: Vec<bool>,
+    skipped: Vec<bool>,
+}
+
+/// What a region costs for an owner.
+#[derive(Clone, Debug)]
+struct Solved {
+    /// Without the predicate around it; `None` if something needs that.
+    without: Option<Found>,
+    with: Found,
+}
+
+/// What the bodies of a region cost for an owner.
+struct Table {
+    /// Each body: without its predicate, with it, and skipped.
+    bodies: Vec<(Option<Cost>, Cost, Option<Cost>)>,
+    /// What is there in any case.
+    fixed: Cost,
+}
+
+struct Solver<'a> {
+    outlines: &'a Outlines,
+    study: &'a Study,
+    ledger: &'a Ledger<'a>,
+    solved: HashMap<(RegionId, Owner), Solved>,
+    counts: HashMap<(Owner, u32), u64>,
+}
+
+impl Solver<'_> {
+    /// How often an owner issues what is behind a gate.
+    fn count(&mut self, owner: Owner, gate: u32) -> u64 {
+        if let Some(&n) = self.counts.get(&(owner, gate)) {
+            return n;
+        }
+        let head = self.outlines.legal(self.study.root).head;
+        let gate_of = match owner {
+            None => self.study.gates[gate as usize],
+            Some((region, body)) => {
+                let (b, segment) = self.outlines.legal(region).bodies[body].first;
+                Gate::Reached(b, segment)
+            }
+        };
+        let n = self.ledger.counts.behind(head, gate_of);
+        self.counts.insert((owner, gate), n);
+        n
+    }
+
+    fn solve(&mut self, region: RegionId, owner: Owner) -> Solved {
+        if let Some(known) = self.solved.get(&(region, owner)) {
+            return known.clone();
+        }
+        let table = self.table(region, owner);
+        let solved = Solved {
+            without: self.without(region, &table),
+            with: self.choose(region, owner, &table, Limit::Anything),
+        };
+        self.solved.insert((region, owner), solved.clone());
+        solved
+    }
+
+    fn table(&mut self, id: RegionId, owner: Owner) -> Table {
+        let (outlines, study) = (self.outlines, self.study);
+        let outline = outlines.legal(id);
+        let region = study.region(id);
+        let mut fixed = region.at_end * self.count(owner, region.end);
+        for (op, _) in (0..).zip(&region.computed).filter(|(_, c)| **c) {
+            fixed += self.op_cost(outline, region, owner, OpId(op));
+        }
+        let mut bodies = Vec::with_capacity(region.bodies.len());
+        let machine = self.ledger.machine;
+        for (k, body) in region.bodies.iter().enumerate() {
+            let here = self.count(owner, body.gate);
+            fixed += body.in_front * here;
+            let mut own = Cost::ZERO;
+            for &(gate, unit) in &body.units {
+                own += unit * self.count(owner, gate);
+            }
+            let no_guard = outline.bodies[k].truth == Truth::Known(true);
+            let mut without = (!body.guarded || no_guard && region.all).then_some(own);
+            let mut with = own;
+            for &inner in &body.nested {
+                let inner = self.solve(inner, owner);
+                without = without.zip(inner.without).map(|(a, b)| a + b.cost);
+                with += inner.with.cost;
+            }
+            let skipped = body.skippable.then(|| {
+                let inside = Some((id, k));
+                let entered = self.count(inside, 0);
+                let mut jump = machine.issue_cost(CostClass::Branch) + machine.b_proven;
+                if !(region.uniform && outline.bodies[k].uniform) {
+                    jump += machine.issue_cost(CostClass::Cross);
+                }
+                let unit: Cost = body.units.iter().map(|&(_, unit)| unit).sum();
+                let mut cost = jump * here + unit * entered;
+                let first = outline.bodies[k].first;
+                let [before, after] = [body.gate, body.end].map(|g| study.gates[g as usize]);
+                let end = Gate::end_of_body(first, before, after);
+                let head = outlines.legal(study.root).head;
+                let left = self.ledger.counts.behind(head, end);
+                cost += machine.issue_cost(CostClass::Jump) * left;
+                for &inner in &body.nested {
+                    cost += self.solve(inner, inside).with.cost;
+                }
+                cost
+            });
+            bodies.push((without, with, skipped));
+        }
+        Table { bodies, fixed }
+    }
+
+    fn op_cost(&mut self, outline: &Outline, region: &RegionStudy, owner: Owner, op: OpId) -> Cost {
+        match outline.logic.op(op).kind {
+            OpKind::Condition { .. } => Cost::ZERO,
+            OpKind::Takes { .. } | OpKind::And(..) => {
+                let point = outline.logic.op(op).point;
+                self.predicate_cost(region, owner, point as usize)
+            }
+        }
+    }
+
+    /// The cost of a predicate operation in front of a body.
+    fn predicate_cost(&mut self, region: &RegionStudy, owner: Owner, point: usize) -> Cost {
+        let gate = region.bodies.get(point);
+        let gate = gate.map_or(region.end, |b| b.gate);
+        let unit = self.ledger.machine.issue_cost(CostClass::Pred);
+        unit * self.count(owner, gate)
+    }
+
+    /// Nothing skipped, and no predicate of this region needed.
+    fn without(&self, region: RegionId, table: &Table) -> Option<Found> {
+        if self.study.region(region).all {
+            return None;
+        }
+        let mut cost = table.fixed;
+        for &(without, ..) in &table.bodies {
+            cost += without?;
+        }
+        Some(Found {
+            cost,
+            needed: vec![false; table.bodies.len()],
+            skipped: vec![false; table.bodies.len()],
+        })
+    }
+
+    fn with(&mut self, region: RegionId, table: &Table, limit: Limit) -> Found {
+        self.choose(region, None, table, limit)
+    }
+
+    /// The best choice with a body of the root skipped.
+    fn skipping(&mut self, root: RegionId, table: &Table) -> Option<Found> {
+        let free = self.with(root, table, Limit::Anything);
+        if free.skipped.contains(&true) {
+            return Some(free);
+        }
+        // Of the bodies with one guard the one that loses least.
+        let outline = self.outlines.legal(root);
+        let mut least: Vec<(GuardId, Cost, usize)> = Vec::new();
+        for (k, &(_, with, skipped)) in table.bodies.iter().enumerate() {
+            let Some(skipped) = skipped else { continue };
+            let loss = skipped - with.min(skipped);
+            let guard = outline.bodies[k].guard;
+            match least.iter_mut().find(|(g, ..)| *g == guard) {
+                Some((_, best, _)) if *best <= loss => {}
+                Some(slot) => *slot = (guard, loss, k),
+                None => least.push((guard, loss, k)),
+            }
+        }
+        let candidates = least
+            .into_iter()
+            .map(|(.., k)| self.with(root, table, Limit::Skipped(k)));
+        candidates.min_by_key(|found| found.cost)
+    }
+
+    fn choose(&mut self, id: RegionId, owner: Owner, table: &Table, limit: Limit) -> Found {
+        let (outlines, study) = (self.outlines, self.study);
+        let outline = outlines.legal(id);
+        let region = study.region(id);
+        let n = table.bodies.len();
+        let skips = |k: usize| -> bool {
+            let (_, with, skipped) = table.bodies[k];
+            match limit {
+                Limit::NothingSkipped => false,
+                Limit::Skipped(must) if must == k => true,
+                _ => skipped.is_some_and(|s| s <= with),
+            }
+        };
+        // Bodies by guard: what they cost without it, if they can, and with.
+        struct Class {
+            bodies: Vec<usize>,
+            without: Option<Cost>,
+            with: Cost,
+        }
+        let mut classes: Vec<(GuardId, Class)> = Vec::new();
+        for (k, &(without, with, skipped)) in table.bodies.iter().enumerate() {
+            let guard = outline.bodies[k].guard;
+            let at = classes.iter().position(|(g, _)| *g == guard);
+            let at = at.unwrap_or_else(|| {
+                let class = Class {
+                    bodies: Vec::new(),
+                    without: Some(Cost::ZERO),
+                    with: Cost::ZERO,
+                };
+                classes.push((guard, class));
+                classes.len() - 1
+            });
+            let class = &mut classes[at].1;
+            class.bodies.push(k);
+            let without = without.filter(|_| limit != Limit::Skipped(k));
+            class.without = class.without.zip(without).map(|(a, b)| a + b);
+            class.with += match skipped {
+                Some(skipped) if skips(k) => skipped,
+                _ => with,
+            };
+        }
+        // What each class needs. Operations that are there anyway cost nothing.
+        let mut paid = region.computed.clone();
+        let mut cost = table.fixed;
+        let mut chosen = vec![false; classes.len()];
+        let truth = |class: &Class| outline.bodies[class.bodies[0]].truth;
+        for (i, (_, class)) in classes.iter().enumerate() {
+            if class.without.is_none() {
+                chosen[i] = true;
+                let mut more = paid.clone();
+                outline.logic.close(truth(class), &mut more);
+                for (op, &needed) in more.iter().enumerate() {
+                    if needed && !paid.get(op).copied().unwrap_or(false) {
+                        cost += self.op_cost(outline, region, owner, OpId(op as u32));
+                    }
+                }
+                paid = more;
+            }
+        }
+        let mut prices: Vec<i64> = Vec::new();
+        let mut number: HashMap<usize, usize> = HashMap::new();
+        let mut projects: Vec<(usize, Project)> = Vec::new();
+        for (i, (_, class)) in classes.iter().enumerate() {
+            let Some(without) = class.without.filter(|w| class.with < *w) else {
+                continue;
+            };
+            let mut needed = Vec::new();
+            outline.logic.close(truth(class), &mut needed);
+            let mut needs = Vec::new();
+            for op in (0..needed.len()).filter(|&op| needed[op]) {
+                if paid.get(op).copied().unwrap_or(false) {
+                    continue;
+                }
+                let fresh = prices.len();
+                let at = *number.entry(op).or_insert(fresh);
+                if at == fresh {
+                    let price = self.op_cost(outline, region, owner, OpId(op as u32));
+                    prices.push(price.0);
+                }
+                needs.push(at);
+            }
+            if let Some(full) = self.full_cost(outline, region, owner, class.bodies[0]) {
+                needs.push(prices.len());
+                prices.push(full.0);
+            }
+            let gain = (without - class.with).0;
+            projects.push((i, Project { gain, needs }));
+        }
+        let list: Vec<Project> = projects.iter().map(|(_, p)| p.clone()).collect();
+        let worth = choose(&list, &prices);
+        let mut bought = vec![false; prices.len()];
+        for ((i, project), _) in projects.iter().zip(&worth).filter(|(_, w)| **w) {
+            chosen[*i] = true;
+            project.needs.iter().for_each(|&op| bought[op] = true);
+        }
+        for (price, _) in prices.iter().zip(&bought).filter(|(_, b)| **b) {
+            cost += Cost(*price);
+        }
+        let mut found = Found {
+            cost,
+            needed: vec![false; n],
+            skipped: vec![false; n],
+        };
+        for ((_, class), &chosen) in classes.iter().zip(&chosen) {
+            match class.without.filter(|_| !chosen) {
+                Some(without) => found.cost += without,
+                None => {
+                    found.cost += class.with;
+                    for &k in &class.bodies {
+                        found.needed[k] = true;
+                        found.skipped[k] = skips(k);
+                    }
+                    // Those of classes that must have it are not in `prices`.
+                    if class.without.is_none() {
+                        let full = self.full_cost(outline, region, owner, class.bodies[0]);
+                        found.cost += full.unwrap_or(Cost::ZERO);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The cost of the conjunction with the predicate around the region, where
+    /// there are both.
+    fn full_cost(
+        &mut self,
+        outline: &Outline,
+        region: &RegionStudy,
+        owner: Owner,
+        body: usize,
+    ) -> Option<Cost> {
+        match outline.bodies[body].truth {
+            Truth::Literal(_) if !region.all => {
+                let point = outline.bodies[body].first_of_guard;
+                Some(self.predicate_cost(region, owner, point))
+            }
+            _ => None,
+        }
+    }
+
+    /// Lists what is skipped under a choice, in the regions inside as well.
+    fn collect(&mut self, id: RegionId, owner: Owner, found: &Found, skips: &mut Skips) {
+        let study = self.study;
+        for (k, body) in study.region(id).bodies.iter().enumerate() {
+            let inner_owner = match found.skipped[k] {
+                true => Some((id, k)),
+                false => owner,
+            };
+            for &inner in &body.nested {
+                let solved = self.solve(inner, inner_owner);
+                let inner_found = match solved.without {
+                    Some(without) if !found.needed[k] => without,
+                    _ => solved.with,
+                };
+                self.collect(inner, inner_owner, &inner_found, skips);
+            }
+        }
+        skips.set(id, found.skipped.clone());
+    }
+}
