@@ -20,6 +20,7 @@
 //! saw, so that a test can assert that conversions really took place: a check
 //! that only ever sees branches proves nothing.
 
+pub mod between;
 pub mod claimed;
 pub mod decided;
 pub mod generated;
