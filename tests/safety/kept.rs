@@ -98,7 +98,8 @@ block0(v0: i64, v1: i64, v2: i32):
 block1:
     v10 = load.i32 notrap aligned can_move volatile v7
     store.i32 notrap aligned volatile v2, v7
-    jump block2(v10)
+    v13 = iadd.i32 v10, v3
+    jump block2(v13)
 
 block2(v11: i32):
     v12 = load.i32 notrap aligned volatile v7
