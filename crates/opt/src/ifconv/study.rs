@@ -2,9 +2,9 @@
 //! what is skipped in it: which instructions are guarded, what becomes of block
 //! parameters, and what every part costs per issue.
 //!
-//! Three passes over a root, one file each: [`walk`] goes over its blocks in
-//! straight order and finds what must be guarded, with [`merge`] wherever ways
-//! meet; [`choose`] settles how each value takes its place; `price` adds up.
+//! Three passes over a root, one file each: `walk` goes over its blocks in
+//! straight order and finds what must be guarded, with `merge` wherever ways
+//! meet; `choose` settles how each value takes its place; `price` adds up.
 //! Whether bodies are skipped does not matter for any of it, so each form has
 //! the same guards. What is skipped, `solve` decides; what is emitted then,
 //! `plan` says.
