@@ -6,6 +6,9 @@
 //! their side divisors are zero and addresses point nowhere. What is stored, read,
 //! added and trapped by each lane must be the same before and after.
 
+#[path = "safety/kept.rs"]
+mod kept;
+
 use std::path::Path;
 
 use warpfold::machine::Machine;

@@ -23,6 +23,7 @@
 //! saw, so that a test can assert that conversions really took place: a check
 //! that only ever sees branches proves nothing.
 
+pub mod between;
 pub mod claimed;
 pub mod decided;
 pub mod generated;
@@ -33,12 +34,16 @@ mod text;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use warpfold::exec::{BranchCounters, Launch};
 use warpfold::launch::Overrides;
-use warpfold::machine::{Cost, Machine};
+use warpfold::machine::{Cost, MACHINES, Machine};
 use warpfold::opt::report::Force;
-use warpfold::{Canonical, Options, Outcome, RunChecks, RunOptions, Settings, Source, Syntax};
+use warpfold::same::Sameness;
+use warpfold::{
+    Baseline, Canonical, Options, Outcome, RunChecks, RunOptions, Settings, Source, Syntax,
+};
 
 use crate::oracle::{self, Expected, OracleError};
 
@@ -48,6 +53,10 @@ pub use text::{check_clif_text, check_ir_text};
 
 /// Steps after which a run is given up: kernels under check are small.
 pub const STEP_LIMIT: u64 = 4_000_000;
+
+/// The shipped machines, read once.
+pub(crate) static SHIPPED: LazyLock<Vec<Machine>> =
+    LazyLock::new(|| MACHINES.iter().map(|m| m.machine()).collect());
 
 /// A check that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,10 +88,11 @@ pub struct Subject {
     text: String,
     canonical: Canonical,
     launch: Launch,
+    baseline: Arc<Baseline>,
 }
 
 impl Subject {
-    /// Reads a kernel file and runs it once for its profile; files that its
+    /// Reads a kernel file and runs it before and kept, which counts; files that its
     /// launch names lie in `dir`.
     ///
     /// # Errors
@@ -101,12 +111,16 @@ impl Subject {
             .lowered
             .clean()
             .and_then(warpfold::Before::canonicalise)
-            .and_then(|c| c.profile(&launch, &run_options()))
             .map_err(road)?;
+        let baseline = canonical.baseline(&launch, &run_options()).map_err(road)?;
+        if let Sameness::Unfinished(why) = baseline.kept_sameness() {
+            return Err(fail("road", String::new(), why.clone()));
+        }
         Ok(Self {
             text: text.to_owned(),
-            canonical,
+            canonical: canonical.profiled_by(&baseline),
             launch,
+            baseline: Arc::new(baseline),
         })
     }
 
@@ -132,16 +146,14 @@ impl Subject {
         })
     }
 
-    /// Converts and runs all versions.
+    /// Converts, and runs what comes out beside the versions that have run.
     ///
     /// # Errors
-    /// If a version is no valid IR, or the first does not finish.
+    /// If it is no valid IR.
     pub fn outcome(&self, settings: &Settings) -> Result<Outcome, Failure> {
-        self.canonical
-            .clone()
-            .convert(settings)
-            .and_then(|o| o.measure(&self.launch, &run_options()))
-            .map_err(|e| fail("road", under(settings), e.to_string()))
+        let optimized = self.canonical.clone().convert(settings);
+        let optimized = optimized.map_err(|e| fail("road", under(settings), e.to_string()))?;
+        Ok(optimized.measure_beside(&self.baseline))
     }
 
     /// What the interpreter makes of it; `None` where it cannot run it lane

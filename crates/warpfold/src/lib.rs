@@ -70,7 +70,7 @@ mod source;
 
 pub use error::{Diagnostic, Errors, Fault, machine_diagnostic};
 pub use hints::BranchHint;
-pub use measure::{Outcome, cost_by_branch};
+pub use measure::{Baseline, Outcome, cost_by_branch};
 pub use road::{Before, Canonical, Lowered, Optimized};
 pub use settings::{
     DEFAULT_CALL_DEPTH, DEFAULT_MACHINE, DEFAULT_STEP_LIMIT, Decider, Options, RunChecks,

@@ -8,14 +8,16 @@
 //! knows how a prediction was made.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use warpfold_analysis::Profile;
 use warpfold_exec::{ExecError, Launch};
 use warpfold_ir::{Function, Origin};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::Owners;
 
 use crate::error::Errors;
-use crate::road::{Optimized, Record};
+use crate::road::{Canonical, Lowered, Optimized, Record};
 use crate::same::{self, Sameness};
 use crate::settings::RunOptions;
 
@@ -23,14 +25,47 @@ use crate::settings::RunOptions;
 #[derive(Clone, Debug)]
 pub struct Outcome {
     optimized: Optimized,
-    grid: [u32; 3],
-    block: [u32; 3],
-    before: warpfold_exec::Outcome,
-    kept: Option<warpfold_exec::Outcome>,
+    baseline: Arc<Baseline>,
     after: Option<warpfold_exec::Outcome>,
     measured: BTreeMap<Option<Origin>, Cost>,
     sameness: Sameness,
+}
+
+/// The runs of one launch that are the same however the kernel is converted: of
+/// the versions *before* and *kept*. Whoever converts a kernel many times makes
+/// them once.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    launch: Launch,
+    run: RunOptions,
+    before: warpfold_exec::Outcome,
+    kept: Option<warpfold_exec::Outcome>,
     kept_sameness: Sameness,
+    /// What the run with all branches kept counted.
+    profile: Option<Profile>,
+}
+
+impl Baseline {
+    /// The run of the function as written, cleaned up.
+    pub fn before(&self) -> &warpfold_exec::Outcome {
+        &self.before
+    }
+
+    /// The run of the canonical function, all branches kept; `None` if it did
+    /// not finish.
+    pub fn kept(&self) -> Option<&warpfold_exec::Outcome> {
+        self.kept.as_ref()
+    }
+
+    /// Whether the canonical function did the same as before.
+    pub fn kept_sameness(&self) -> &Sameness {
+        &self.kept_sameness
+    }
+
+    /// What the run with all branches kept counted; `None` if it did not finish.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
 }
 
 impl Outcome {
@@ -41,18 +76,18 @@ impl Outcome {
 
     /// Blocks of the grid and threads of a block.
     pub fn shape(&self) -> ([u32; 3], [u32; 3]) {
-        (self.grid, self.block)
+        (self.baseline.launch.grid, self.baseline.launch.block)
     }
 
     /// The run of the function as written, cleaned up.
     pub fn before(&self) -> &warpfold_exec::Outcome {
-        &self.before
+        &self.baseline.before
     }
 
     /// The run of the canonical function, all branches kept; `None` if it did
     /// not finish.
     pub fn kept(&self) -> Option<&warpfold_exec::Outcome> {
-        self.kept.as_ref()
+        self.baseline.kept()
     }
 
     /// The run of the converted function; `None` if it did not finish.
@@ -67,12 +102,12 @@ impl Outcome {
 
     /// Whether the canonical function did the same as before.
     pub fn kept_sameness(&self) -> &Sameness {
-        &self.kept_sameness
+        &self.baseline.kept_sameness
     }
 
     /// Whether all three versions did the same.
     pub fn all_same(&self) -> bool {
-        self.sameness.is_same() && self.kept_sameness.is_same()
+        self.sameness.is_same() && self.kept_sameness().is_same()
     }
 
     /// What the issues that belong to a branch cost in the converted function,
@@ -97,7 +132,7 @@ impl Outcome {
     /// What each version cost in total: before, kept, after.
     pub fn totals(&self) -> [Option<Cost>; 3] {
         let machine = &self.optimized.settings().machine;
-        [Some(&self.before), self.kept(), self.after()].map(|o| Some(o?.counters.cost(machine)))
+        [Some(self.before()), self.kept(), self.after()].map(|o| Some(o?.counters.cost(machine)))
     }
 }
 
@@ -141,49 +176,97 @@ pub fn cost_by_branch(
     costs
 }
 
-pub(crate) fn measure(
-    optimized: Optimized,
+/// Runs `func`, some version of the kernel, with its accesses recorded if
+/// `record` says so and they are not too many: results, traps and memory must do
+/// then.
+fn execute(
+    lowered: &Lowered,
+    func: &Function,
     launch: &Launch,
     run: &RunOptions,
-) -> Result<Outcome, Errors> {
-    let lowered = optimized.lowered();
-    let execute = |func: &Function, events: bool, timeline: bool| {
-        let record = Record {
-            events,
-            timeline,
-            timing: true,
-            ..Record::default()
-        };
-        match lowered.run(func, launch, run, record) {
-            // Too much to compare access by access: results, traps and memory
-            // must do.
-            Err(ExecError::RecordLimit { .. }) if events => {
-                let record = Record {
-                    events: false,
-                    ..record
-                };
-                lowered.run(func, launch, run, record)
-            }
-            result => result,
+    record: Record,
+) -> Result<warpfold_exec::Outcome, ExecError> {
+    match lowered.run(func, launch, run, record) {
+        Err(ExecError::RecordLimit { .. }) if record.events => {
+            let record = Record {
+                events: false,
+                ..record
+            };
+            lowered.run(func, launch, run, record)
         }
+        result => result,
+    }
+}
+
+/// The run of a version, unless it did not finish, and whether it did the same
+/// as before.
+fn compared(
+    before: &warpfold_exec::Outcome,
+    launch: &Launch,
+    name: &str,
+    run: Result<warpfold_exec::Outcome, ExecError>,
+) -> (Option<warpfold_exec::Outcome>, Sameness) {
+    match run {
+        Ok(outcome) => {
+            let threads = launch.total_threads().unwrap_or(u64::MAX);
+            let sameness = same::compare(before, &outcome, threads);
+            (Some(outcome), sameness)
+        }
+        Err(e) => {
+            let why = format!("the version {name} ended otherwise: {e}");
+            (None, Sameness::Unfinished(why))
+        }
+    }
+}
+
+pub(crate) fn baseline(
+    canonical: &Canonical,
+    launch: &Launch,
+    run: &RunOptions,
+) -> Result<Baseline, Errors> {
+    let lowered = canonical.before().lowered();
+    let record = Record {
+        profile: false,
+        events: true,
+        timeline: true,
+        timing: true,
     };
-    let before_func = optimized.before().func();
-    let before = execute(before_func, true, true).map_err(|e| lowered.failed(before_func, &e))?;
-    let events = before.events.is_some();
-    let threads = launch.total_threads().unwrap_or(u64::MAX);
-    let version =
-        |func: &Function, name: &str, timeline: bool| match execute(func, events, timeline) {
-            Ok(outcome) => {
-                let sameness = same::compare(&before, &outcome, threads);
-                (Some(outcome), sameness)
-            }
-            Err(e) => {
-                let why = format!("the version {name} ended otherwise: {e}");
-                (None, Sameness::Unfinished(why))
-            }
-        };
-    let (kept, kept_sameness) = version(optimized.canonical().func(), "kept", false);
-    let (after, sameness) = version(optimized.func(), "after", true);
+    let func = canonical.before().func();
+    let before =
+        execute(lowered, func, launch, run, record).map_err(|e| lowered.failed(func, &e))?;
+    let record = Record {
+        profile: true,
+        events: before.events.is_some(),
+        timeline: false,
+        timing: true,
+    };
+    let ran = execute(lowered, canonical.func(), launch, run, record);
+    let (mut kept, kept_sameness) = compared(&before, launch, "kept", ran);
+    Ok(Baseline {
+        launch: launch.clone(),
+        run: *run,
+        profile: kept.as_mut().and_then(|o| o.profile.take()),
+        before,
+        kept,
+        kept_sameness,
+    })
+}
+
+pub(crate) fn measure(optimized: Optimized, baseline: Arc<Baseline>) -> Outcome {
+    let Baseline {
+        launch,
+        run,
+        before,
+        ..
+    } = &*baseline;
+    let record = Record {
+        profile: false,
+        events: before.events.is_some(),
+        timeline: true,
+        timing: true,
+    };
+    let ran = execute(optimized.lowered(), optimized.func(), launch, run, record);
+    let (after, sameness) = compared(before, launch, "after", ran);
     let measured = match &after {
         Some(after) => cost_by_branch(
             optimized.func(),
@@ -193,15 +276,11 @@ pub(crate) fn measure(
         ),
         None => BTreeMap::new(),
     };
-    Ok(Outcome {
-        grid: launch.grid,
-        block: launch.block,
-        before,
-        kept,
+    Outcome {
         after,
         measured,
         sameness,
-        kept_sameness,
+        baseline,
         optimized,
-    })
+    }
 }

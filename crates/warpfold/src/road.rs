@@ -16,6 +16,7 @@
 //! charge alike.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use warpfold_analysis::Profile;
 use warpfold_analysis::uniformity::{Convergence, Uniformity, UniformityOptions};
@@ -28,7 +29,7 @@ use warpfold_opt::report::Report;
 
 use crate::error::{self, Diagnostic, Errors};
 use crate::hints::{self, BranchHint, Priors};
-use crate::measure::{self, Outcome};
+use crate::measure::{self, Baseline, Outcome};
 use crate::profile::ProfileFile;
 use crate::settings::{Options, RunOptions, Settings};
 use crate::source::{from_clif, with_branches};
@@ -500,6 +501,26 @@ impl Canonical {
         Ok(self)
     }
 
+    /// Runs the versions that are the same however it is converted, for
+    /// [`Optimized::measure_beside`]. The run with all branches kept counts as
+    /// well, see [`Canonical::profiled_by`].
+    ///
+    /// # Errors
+    /// If the launch does not fit, or the function does not finish *before*.
+    pub fn baseline(&self, launch: &Launch, run: &RunOptions) -> Result<Baseline, Errors> {
+        measure::baseline(self, launch, run)
+    }
+
+    /// What [`Canonical::profile`] with the launch of `baseline`, which must be of
+    /// this kernel, gives; without counts if its run with all branches kept did not
+    /// finish.
+    #[must_use]
+    pub fn profiled_by(mut self, baseline: &Baseline) -> Self {
+        self.profile = baseline.profile().cloned();
+        self.own_launch = true;
+        self
+    }
+
     /// The counts as a file, to be merged with those of other launches or used
     /// another day. Of how many launches they are, is for the caller to say.
     ///
@@ -663,6 +684,13 @@ impl Optimized {
     /// # Errors
     /// If the launch does not fit, or the function does not finish *before*.
     pub fn measure(self, launch: &Launch, run: &RunOptions) -> Result<Outcome, Errors> {
-        measure::measure(self, launch, run)
+        let baseline = self.canonical.baseline(launch, run)?;
+        Ok(self.measure_beside(&Arc::new(baseline)))
+    }
+
+    /// The same with the runs before and kept made already, for this kernel; by
+    /// their launch and options.
+    pub fn measure_beside(self, baseline: &Arc<Baseline>) -> Outcome {
+        measure::measure(self, Arc::clone(baseline))
     }
 }

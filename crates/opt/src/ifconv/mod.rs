@@ -30,7 +30,7 @@ use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile};
 use warpfold_ir::entity::SecondaryMap;
-use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, print};
+use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, Terminator, print};
 use warpfold_machine::{Cost, Machine};
 
 use self::decide::{Assignment, Choice};
@@ -197,6 +197,7 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
 
     let mut func = canonical.clone();
     let emitted = rewrite::rewrite(&mut func, &plans);
+    settle(&mut func, regions, &assignment, &emitted);
     let owners = final_owners(canonical, &func, &ownership, &assignment, &plans, &emitted);
     let mut report = write_up::report(canonical, cx, regions, &ledger, &assignment);
     if cx.cleanup {
@@ -228,6 +229,27 @@ pub(crate) fn book_all(ledger: &Ledger<'_>, assignment: &Assignment, out: &mut d
         match at.get(&b) {
             Some(plan) => ledger.plan(plan, out),
             None => ledger.terminator(b, out),
+        }
+    }
+}
+
+/// Marks the branches as decided that were kept around straight code. What is inside
+/// of them is other code now than what their forms were priced with: a definition
+/// that may be guarded in place of a select, or fewer regions in each other than are
+/// too many.
+fn settle(func: &mut Function, regions: &Regions, assignment: &Assignment, emitted: &Emitted) {
+    for &id in &assignment.straight {
+        let mut around = regions[id].parent;
+        while let Some(kept) = around {
+            let at = emitted.place(regions[kept].head);
+            let term = func.block_mut(at).term.as_mut();
+            if let Some(mark) = term.and_then(Terminator::mark_mut) {
+                if mark.decided {
+                    break;
+                }
+                mark.decided = true;
+            }
+            around = regions[kept].parent;
         }
     }
 }

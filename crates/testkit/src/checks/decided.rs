@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use warpfold::machine::{MACHINES, Machine};
+use warpfold::machine::Machine;
 use warpfold::opt::policy::{POLICIES, PolicyRow};
 use warpfold::opt::report::Decision;
 use warpfold::{Settings, policy};
 
-use super::{Failure, Subject, check_exact, check_same, fail};
+use super::{Failure, SHIPPED, Subject, check_exact, check_same, fail};
 use crate::generate::{Options, Program, generate};
 
 /// A generated kernel, what its branches are hinted, and who decides.
@@ -38,7 +38,7 @@ impl Decided {
         program.text = hinted(&program.text, byte(3) as u8);
         Self {
             program,
-            machine: MACHINES[byte(1) % MACHINES.len()].machine(),
+            machine: SHIPPED[byte(1) % SHIPPED.len()].clone(),
             policy: &POLICIES[byte(0) % POLICIES.len()],
         }
     }

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use warpfold::machine::{MACHINES, Machine};
+use warpfold::machine::Machine;
 use warpfold::opt::report::Force;
 
 use super::regret::{Compared, check_regret};
-use super::{Failure, Subject, Tally, check_with};
+use super::{Failure, SHIPPED, Subject, Tally, check_with};
 use crate::generate::{Coverage, Options, Program, generate};
 
 /// Every knob, and none.
@@ -58,7 +58,7 @@ impl Drawn {
         };
         Self {
             program: generate(program, &options),
-            machine: MACHINES[usize::from(byte(0)) % MACHINES.len()].machine(),
+            machine: SHIPPED[usize::from(byte(0)) % SHIPPED.len()].clone(),
             force: FORCES[usize::from(byte(1)) % FORCES.len()],
             oracle: byte(2) >> 6 == 0,
         }
@@ -102,10 +102,9 @@ impl Drawn {
             coverage: self.program.coverage.clone(),
             tally: Tally::default(),
         };
-        for shipped in MACHINES {
+        for machine in &*SHIPPED {
             for force in FORCES {
-                let tally =
-                    check_with(&subject, &shipped.machine(), force, expected.as_ref(), true)?;
+                let tally = check_with(&subject, machine, force, expected.as_ref(), true)?;
                 seen.tally.add(&tally);
             }
         }
@@ -175,6 +174,7 @@ pub fn shrink(mut bytes: Vec<u8>, fails: &mut dyn FnMut(&[u8]) -> bool) -> Vec<u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold::machine::MACHINES;
 
     #[test]
     fn shrinking_keeps_what_fails() {

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use warpfold::exec::Outcome;
 use warpfold::ir::Function;
-use warpfold::machine::{Cost, MACHINES};
+use warpfold::machine::Cost;
 use warpfold::{Optimized, Settings, same};
 
-use super::{Failure, Subject, fail, run_options, settings, under};
+use super::{Failure, SHIPPED, Subject, fail, run_options, settings, under};
 
 /// What was compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,7 +46,7 @@ impl Compared {
 /// The first prediction that is wrong, version that does something else, or
 /// assignment that is cheaper than the chosen one.
 pub fn check_regret(subject: &Subject, limit: usize) -> Result<Option<Compared>, Failure> {
-    let machines: Vec<_> = MACHINES.iter().map(|m| m.machine()).collect();
+    let machines = &*SHIPPED;
     let Some(first) = machines.first() else {
         return Ok(None);
     };
@@ -62,7 +62,7 @@ pub fn check_regret(subject: &Subject, limit: usize) -> Result<Option<Compared>,
             .execute(func, &subject.launch, &run_options())
             .map_err(|e| fail("regret", what, e.to_string()))
     };
-    let before = run(subject.canonical.before().func(), String::from("before"))?;
+    let before = subject.baseline.before();
     if !before.traps.is_empty() {
         return Ok(None);
     }
@@ -94,7 +94,7 @@ pub fn check_regret(subject: &Subject, limit: usize) -> Result<Option<Compared>,
             let text = optimized.func().to_string();
             if !runs.contains_key(&text) {
                 let outcome = run(optimized.func(), what())?;
-                let sameness = same::compare(&before, &outcome, threads);
+                let sameness = same::compare(before, &outcome, threads);
                 if !sameness.is_same() {
                     return Err(fail("regret", what(), format!("{sameness}\n{text}")));
                 }
