@@ -70,7 +70,10 @@ impl<'r> Sheet<'r> {
 
     /// Enters what should equal something.
     pub fn equal<T: PartialEq + Debug>(&mut self, what: &str, measured: T, expected: T) {
-        let text = |x: &T| format!("{x:?}").replace('"', "");
+        let text = |x: &T| match format!("{x:?}").replace('"', "") {
+            empty if empty == "[]" => "none".to_owned(),
+            text => text,
+        };
         let differs = (measured != expected).then(|| "differs".to_owned());
         self.enter(what, text(&measured), text(&expected), differs);
     }

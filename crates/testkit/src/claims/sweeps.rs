@@ -14,54 +14,110 @@ fn alu(outcome: &Outcome) -> u64 {
     outcome.counters.counter_class(CounterClass::Alu)
 }
 
-/// Names of the counters that are not as they must be where `n` of the 32 lanes
-/// go to an arm of `a` operations and the others to one of `b`.
-fn off(outcome: &Outcome, a: u64, b: u64, n: u64) -> Vec<String> {
-    let c = &outcome.counters;
+/// What one warp of 32 lanes must count; what is not here follows from it or
+/// is 0.
+struct Want {
+    alu: u64,
+    pred: u64,
+    ctl: u64,
+    ti: u64,
+    pred_on: u64,
+    branches: u64,
+    divergent: u64,
+    /// Passes and lanes of each block.
+    blocks: Vec<(u64, u64)>,
+}
+
+/// Where `n` of the lanes go to an arm of `a` operations and the others to one
+/// of `b`.
+fn two_arms(a: u64, b: u64, n: u64) -> Want {
     let split = u64::from(0 < n && n < 32);
-    let alu = if n > 0 { a } else { 0 } + if n < 32 { b } else { 0 };
-    // The branch and the return, and a jump at the end of each arm.
-    let ctl = 3 + split;
-    let issued = alu + ctl;
     let ti = 2 * 32 + n * (a + 1) + (32 - n) * (b + 1);
+    let arm = |lanes: u64| (u64::from(lanes > 0), lanes);
+    Want {
+        alu: if n > 0 { a } else { 0 } + if n < 32 { b } else { 0 },
+        pred: 0,
+        // The branch and the return, and a jump at the end of each arm.
+        ctl: 3 + split,
+        ti,
+        pred_on: ti,
+        branches: 1,
+        divergent: split,
+        blocks: vec![(1, 32), arm(n), arm(32 - n), (1, 32)],
+    }
+}
+
+/// The sweep with bodies of `n` operations, `d` issues a test, a prologue of 4,
+/// and `k` cases of equally many lanes.
+fn cases(n: u64, d: u64, k: u64) -> Want {
+    let lanes = 32 / k;
+    let mut blocks = vec![(1, 32)];
+    for i in 0..k {
+        blocks.extend([(1, 32 - i * lanes), (1, lanes)]);
+    }
+    blocks.push((1, 32));
+    let tested: u64 = (0..k).map(|i| 32 - i * lanes).sum();
+    let ti = 32 * 6 + (d + 1) * tested + 32 * (n + 1);
+    Want {
+        alu: 4 + k * (n + d - 1),
+        pred: k,
+        ctl: 2 * k + 2,
+        ti,
+        pred_on: ti,
+        branches: k,
+        // At the last test all lanes that are left agree.
+        divergent: k - 1,
+        blocks,
+    }
+}
+
+/// Names of the counters that are not as they must be.
+fn off(outcome: &Outcome, want: &Want) -> Vec<&'static str> {
+    let c = &outcome.counters;
+    let issued = want.alu + want.pred + want.ctl;
+    let split = want.divergent.min(1);
     let counts = [
         ("issued", c.inst_executed, issued),
-        ("alu", c.counter_class(CounterClass::Alu), alu),
-        ("pred", c.counter_class(CounterClass::Pred), 0),
-        ("ctl", c.counter_class(CounterClass::Ctl), ctl),
-        ("ti", c.thread_inst_executed, ti),
-        ("pred_on", c.thread_inst_executed_pred_on, ti),
-        ("branches", c.branches.total(), 1),
-        ("divergent", c.divergent_branch, split),
-        ("extra_targets", c.extra_targets, split),
-        ("pushes", c.pushes, 2 * split),
+        ("alu", c.counter_class(CounterClass::Alu), want.alu),
+        ("pred", c.counter_class(CounterClass::Pred), want.pred),
+        ("ctl", c.counter_class(CounterClass::Ctl), want.ctl),
+        ("ti", c.thread_inst_executed, want.ti),
+        ("pred_on", c.thread_inst_executed_pred_on, want.pred_on),
+        ("branches", c.branches.total(), want.branches),
+        ("divergent", c.divergent_branch, want.divergent),
+        ("extra_targets", c.extra_targets, want.divergent),
+        ("pushes", c.pushes, 2 * want.divergent),
         ("depth", c.max_depth, 1 + 2 * split),
         ("lost_partial", c.lost.partial, 0),
         ("lost_exited", c.lost.exited, 0),
-        ("lost_diverged", c.lost.diverged, 32 * issued - ti),
-        ("lost_predicated", c.lost.predicated, 0),
+        ("lost_diverged", c.lost.diverged, 32 * issued - want.ti),
+        ("lost_predicated", c.lost.predicated, want.ti - want.pred_on),
     ];
-    let avg = ti as f64 / issued as f64;
-    let whole = if split == 0 { 100.0 } else { 0.0 };
-    let ratios = [
+    let avg = want.ti as f64 / issued as f64;
+    let on = want.pred_on as f64 / issued as f64;
+    let mut ratios = vec![
         ("avg", c.thread_inst_executed_per_inst_executed(), avg),
-        ("avg_pred_on", c.pred_on_per_inst_executed(), avg),
+        ("avg_pred_on", c.pred_on_per_inst_executed(), on),
         ("wee", c.warp_execution_efficiency(), 100.0 * avg / 32.0),
-        ("branch_efficiency", c.branch_efficiency(), whole),
     ];
+    if want.branches > 0 {
+        let whole = (want.branches - want.divergent) as f64;
+        let percent = 100.0 * whole / want.branches as f64;
+        ratios.push(("branch_efficiency", c.branch_efficiency(), percent));
+    }
+    let near = |got: Option<f64>, want: f64| got.is_some_and(|x| (x - want).abs() < 1e-9);
     let blocks: Vec<_> = outcome.blocks.iter().map(|b| (b.passes, b.lanes)).collect();
-    let arm = |lanes: u64| (u64::from(lanes > 0), lanes);
     let counts = counts
         .into_iter()
         .map(|(name, got, want)| (name, got == want));
-    let near = |got: Option<f64>, want: f64| got.is_some_and(|x| (x - want).abs() < 1e-9);
     let ratios = ratios
         .into_iter()
         .map(|(name, got, want)| (name, near(got, want)));
-    let right = blocks == [(1, 32), arm(n), arm(32 - n), (1, 32)];
-    let all = counts.chain(ratios).chain([("blocks", right)]);
+    let all = counts
+        .chain(ratios)
+        .chain([("blocks", blocks == want.blocks)]);
     all.filter(|(_, right)| !right)
-        .map(|(name, _)| format!("{name} at n = {n}"))
+        .map(|(name, _)| name)
         .collect()
 }
 
@@ -70,7 +126,9 @@ pub(super) fn c07(s: &mut Sheet<'_>) -> Done {
     let (mut wrong, mut split) = (Vec::new(), Vec::new());
     for n in 0..=32 {
         let outcome = warp(&func, |lane| u128::from(lane < n))?;
-        wrong.append(&mut off(&outcome, 40, 60, n as u64));
+        for name in off(&outcome, &two_arms(40, 60, n as u64)) {
+            wrong.push(format!("{name} at n = {n}"));
+        }
         let c = &outcome.counters;
         match n {
             0 => s.equal("issued, n = 0", c.inst_executed, 63),
@@ -98,15 +156,14 @@ pub(super) fn c09(s: &mut Sheet<'_>) -> Done {
         (alu(&outcome), c.lost.diverged),
         (1001, 31033),
     );
-    let avg = c.thread_inst_executed_per_inst_executed();
-    let wee = c.warp_execution_efficiency();
-    let shown = (avg.map(|x| round(x, 3)), wee.map(|x| round(x, 2)));
-    s.equal("avg, wee", shown, (Some(1.121), Some(3.5)));
-    s.equal(
-        "counters that differ",
-        off(&outcome, 1000, 1, 1),
-        Vec::new(),
-    );
+    let ratios = [
+        c.thread_inst_executed_per_inst_executed(),
+        c.warp_execution_efficiency(),
+    ];
+    let [avg, wee] = ratios.map(Option::unwrap_or_default);
+    s.equal("avg, wee", (round(avg, 3), round(wee, 2)), (1.121, 3.5));
+    let wrong = off(&outcome, &two_arms(1000, 1, 1));
+    s.equal("counters that differ", wrong, Vec::new());
     Ok(())
 }
 
@@ -130,34 +187,29 @@ pub(super) fn c67(s: &mut Sheet<'_>) -> Done {
         );
         let got = (c.inst_executed, c.thread_inst_executed);
         s.equal(&format!("k = {k}: issued, ti"), got, (issued, ti));
-        let got = c.thread_inst_executed_per_inst_executed();
-        s.equal(
-            &format!("k = {k}: avg"),
-            got.map(|x| round(x, 3)),
-            Some(avg),
-        );
+        let got = c
+            .thread_inst_executed_per_inst_executed()
+            .unwrap_or_default();
+        s.equal(&format!("k = {k}: lanes an issue"), round(got, 3), avg);
         let got = (c.divergent_branch, c.branches.total());
         s.equal(
             &format!("k = {k}: divergent of branches"),
             got,
             (divergent, k64),
         );
+        let wrong = off(&outcome, &cases(240, 2, k64));
+        s.equal(&format!("k = {k}: counters that differ"), wrong, Vec::new());
     }
     Ok(())
 }
 
-/// Issues of the sweep by body, issues a test, and number of cases; and runs
-/// whose lanes are not as they must be.
-fn sweep(n: usize, d: usize, ks: &[usize]) -> Result<(BTreeMap<usize, u64>, Vec<usize>), String> {
+/// Issues of the sweep by number of cases; and counters that differ.
+fn sweep(n: usize, d: usize, ks: &[usize]) -> Result<(BTreeMap<usize, u64>, Vec<String>), String> {
     let (mut issued, mut wrong) = (BTreeMap::new(), Vec::new());
     for &k in ks {
         let outcome = warp(&divsweep(n, d, 4, k), |lane| lane * k as u128 / 32)?;
-        let later: u64 = (0..k)
-            .map(|i| (0..32).filter(|lane| lane * k / 32 >= i).count() as u64)
-            .sum();
-        let ti = 32 * 6 + (d as u64 + 1) * later + 32 * (n as u64 + 1);
-        if outcome.counters.thread_inst_executed != ti {
-            wrong.push(k);
+        for name in off(&outcome, &cases(n as u64, d as u64, k as u64)) {
+            wrong.push(format!("{name} at k = {k}"));
         }
         issued.insert(k, outcome.counters.inst_executed);
     }
@@ -173,7 +225,7 @@ pub(super) fn c68(s: &mut Sheet<'_>) -> Done {
             .collect();
         let what = format!("D = {d}: T(k) − ({slope} k + 6)");
         s.equal(&what, residuals, vec![0; 6]);
-        s.equal(&format!("D = {d}: k with other lanes"), wrong, Vec::new());
+        s.equal(&format!("D = {d}: counters that differ"), wrong, Vec::new());
     }
     Ok(())
 }
@@ -193,7 +245,7 @@ pub(super) fn c69(s: &mut Sheet<'_>) -> Done {
             want,
         );
         s.equal(
-            &format!("N = {n}, D = {d}: k with other lanes"),
+            &format!("N = {n}, D = {d}: counters that differ"),
             wrong,
             Vec::new(),
         );
@@ -225,27 +277,25 @@ pub(super) fn c72(s: &mut Sheet<'_>) -> Done {
     ] {
         s.equal(&format!("{what}: alu, issued, ti"), of(outcome), want);
     }
-    for (what, outcome) in [("uniform", &g[0]), ("mixed", &g[1])] {
-        let c = &outcome.counters;
-        let lost = (
-            c.thread_inst_executed_pred_on,
-            c.lost.predicated,
-            c.lost.total(),
-        );
-        let what_lost = format!("guarded, {what}: pred_on, lost_predicated, all lost");
-        s.equal(&what_lost, lost, (32032, 32000, 32000));
-        let stack = (c.branches.total(), c.pushes, c.max_depth);
-        s.equal(
-            &format!("guarded, {what}: branches, pushes, depth"),
-            stack,
-            (0, 0, 1),
-        );
+    let both_arms = || Want {
+        alu: 2000,
+        pred: 0,
+        ctl: 1,
+        ti: 64032,
+        pred_on: 32032,
+        branches: 0,
+        divergent: 0,
+        blocks: vec![(1, 32)],
+    };
+    for (what, outcome, want) in [
+        ("branch, uniform", &b[0], two_arms(1000, 1000, 32)),
+        ("branch, mixed", &b[1], two_arms(1000, 1000, 16)),
+        ("guarded, uniform", &g[0], both_arms()),
+        ("guarded, mixed", &g[1], both_arms()),
+    ] {
+        let what = format!("{what}: counters that differ");
+        s.equal(&what, off(outcome, &want), Vec::new());
     }
-    s.equal(
-        "branch, mixed: lost_diverged",
-        b[1].counters.lost.diverged,
-        32032,
-    );
     let issued = |o: &Outcome| o.counters.inst_executed as f64;
     let ratio = |x: &Outcome, y: &Outcome| round(issued(x) / issued(y), 3);
     s.equal("branch: mixed ÷ uniform", ratio(&b[1], &b[0]), 1.998);
