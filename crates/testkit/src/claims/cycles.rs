@@ -95,7 +95,7 @@ pub(super) fn c70(s: &mut Sheet<'_>) -> Done {
     // takes for one, give the slopes of the source, in thousands of cycles.
     let measured = [6.08, 4.69, 5.04, 4.00];
     let slopes = measured.map(|per| round(11525.0 * per / 1000.0, 1));
-    let what = "thousand cycles of 11,525 instructions (arithmetic)";
+    let what = "10³ cycles of 11,525 issues (arithmetic)";
     s.equal(what, slopes, [70.1, 54.1, 58.1, 46.1]);
     let ratios = [31.9, 31.7, 31.8, 31.9];
     let constants: Vec<f64> = slopes
@@ -150,7 +150,7 @@ pub(super) fn c71(s: &mut Sheet<'_>) -> Done {
         Ok::<f64, String>((cycles(32)? - cycles(1)?) as f64 / 31.0)
     };
     let (old, new) = (per_case("pascal")?, per_case("blackwell")?);
-    let what = format!("cycles a case: blackwell {new}, pascal {old}; smaller");
+    let what = format!("cycles a case, {new} < {old} of pascal");
     s.equal(&what, new < old, true);
     Ok(())
 }
@@ -175,7 +175,7 @@ pub(super) fn c73(s: &mut Sheet<'_>) -> Done {
             }
             ratios.push(round(times[0] / times[1], 2));
         }
-        let of = format!("L = {latency}, launch {launch}, W = 1, 2, 4, 8, 16");
+        let of = format!("L = {latency}, launch {launch}, W = 1 … 16");
         s.equal(&format!("{of}: T(32) ÷ T(1)"), ratios, want.to_vec());
         s.equal(&format!("{of}: cycles − formula"), residuals, vec![0; 10]);
     }

@@ -156,10 +156,7 @@ block2(v4: i32):
             let (form, priced) = decided(text, None, Some(force))?;
             let refused = priced.straight.is_err();
             s.equal(
-                &format!(
-                    "a {what} in an arm, forced to {}: form, refused",
-                    force.name()
-                ),
+                &format!("a {what}, forced to {}: form, refused", force.name()),
                 (form.name(), refused),
                 ("branch", true),
             );
@@ -168,29 +165,39 @@ block2(v4: i32):
     Ok(())
 }
 
-/// Branches and the blocks at which they join, by both rules.
+/// Of each branch: where it joins, where in the whole graph, and which comes
+/// first.
 pub(super) fn c74(s: &mut Sheet<'_>) -> Done {
-    // Block with the branch, its join, its join in the whole graph, deferred.
-    for (name, want) in [
+    let files: [(&str, &[&str]); 5] = [
         (
             "c77-return-in-an-arm-default",
-            "block0: block5, end, deferred; block1: block3, end, deferred",
+            &[
+                "block0: block5, end, deferred",
+                "block1: block3, end, deferred",
+            ],
         ),
         (
             "c77-return-before-a-barrier-default-stack",
-            "block0: block4, end, deferred; block1: block4, end, deferred",
+            &[
+                "block0: block4, end, deferred",
+                "block1: block4, end, deferred",
+            ],
         ),
-        ("c43-guard", "block0: block2, end, deferred"),
+        ("c43-guard", &["block0: block2, end, deferred"]),
         (
             "c27-d-2",
-            "block0: block9, block9, at the join; block1: block4, block4, at the join; \
-             block5: block8, block8, at the join",
+            &[
+                "block0: block9, block9, at the join",
+                "block1: block4, block4, at the join",
+                "block5: block8, block8, at the join",
+            ],
         ),
-        ("c31-1-32", "block1: block3, block3, at the join"),
-    ] {
-        let text = Sheet::file(name)?.text;
+        ("c31-1-32", &["block1: block3, block3, at the join"]),
+    ];
+    for (name, want) in files {
+        let file = Sheet::file(name)?;
         // Without its `test` line a file is plain IR.
-        let code = text.split_once('\n').map_or("", |(_, code)| code);
+        let code = file.text.split_once('\n').map_or("", |(_, code)| code);
         let module = ir::parse_module(code).map_err(|e| e.to_string())?;
         let func = module.functions.first().ok_or("no function")?;
         let cfg = Cfg::new(func);
@@ -207,11 +214,10 @@ pub(super) fn c74(s: &mut Sheet<'_>) -> Done {
             format!("{b}: {join}, {last}, {class}")
         });
         let got: Vec<String> = rows.collect();
-        s.equal(
-            &format!("{name}: joins, in the whole graph"),
-            got.join("; ").as_str(),
-            want,
-        );
+        s.equal(&format!("{}: branches", file.case()), got.len(), want.len());
+        for (got, &want) in got.iter().zip(want) {
+            s.equal(&file.case(), got.as_str(), want);
+        }
     }
     Ok(())
 }

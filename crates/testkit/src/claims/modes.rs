@@ -80,11 +80,7 @@ fn both_modes(s: &mut Sheet<'_>) -> Done {
         other_nesting,
         Vec::new(),
     );
-    s.equal(
-        "those with a stack, an early release or a yield",
-        with_stack,
-        Vec::new(),
-    );
+    s.equal("those with a stack or a yield", with_stack, Vec::new());
     Ok(())
 }
 
@@ -102,7 +98,7 @@ pub(super) fn c74(s: &mut Sheet<'_>) -> Done {
             count(&its, "joins_deferred")?,
         );
         s.equal(
-            &format!("{name}: releases at the join, deferred"),
+            &format!("{}: on time, deferred", Sheet::file(name)?.case()),
             got,
             want,
         );
@@ -113,7 +109,7 @@ pub(super) fn c74(s: &mut Sheet<'_>) -> Done {
         s.num(name, "joins_deferred")?,
     );
     s.equal(
-        &format!("{name}: releases at the join, deferred"),
+        &format!("{}: on time, deferred", Sheet::file(name)?.case()),
         got,
         (0, 1),
     );
@@ -143,29 +139,25 @@ pub(super) fn c77(s: &mut Sheet<'_>) -> Done {
         issued.push(s.num(&name(joins, mode), "issued")?);
     }
     s.equal(
-        "return before a barrier: issued by stack, its, its with joins=cfg",
+        "issued: stack, its, its with joins=cfg",
         issued,
         vec![9, 9, 12],
     );
     let arrived = s.text(&name("cfg", "stack"), "arrived")?;
     s.equal(
-        "by stack with joins=cfg: arrived",
+        "stack with joins=cfg: arrived",
         arrived.as_str(),
         "0x000000FF",
     );
     // Two groups come to the one barrier.
     let cfg = name("cfg", "its");
     let got = (s.num(&cfg, "bar")?, s.num(&cfg, "barriers")?);
-    s.equal(
-        "by its with joins=cfg: barrier issues, barriers",
-        got,
-        (2, 1),
-    );
+    s.equal("its with joins=cfg: issues, barriers", got, (2, 1));
     Ok(())
 }
 
-/// There being one class of barriers, every release is of it: as many as are
-/// counted by when they came.
+/// There is one class of barriers. Whether they are kept as such or as entries
+/// of a stack, what is counted beside them is the same.
 pub(super) fn c78(s: &mut Sheet<'_>) -> Done {
     let mut other = Vec::new();
     for name in ["c27-d-3", "c31-1-32", "c03-mixed"] {
@@ -175,11 +167,7 @@ pub(super) fn c78(s: &mut Sheet<'_>) -> Done {
             other.push(name);
         }
     }
-    s.equal(
-        "runs whose counters depend on how barriers are kept",
-        other,
-        Vec::new(),
-    );
+    s.equal("runs that count barriers otherwise", other, Vec::new());
     Ok(())
 }
 

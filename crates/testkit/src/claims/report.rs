@@ -258,3 +258,38 @@ fn row(row: &Row) -> RowDoc<'_> {
         failures: &row.failures,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::claims;
+    use super::*;
+
+    #[test]
+    fn a_claim_holds_if_all_was_measured_and_nothing_differs() {
+        let claim = claims()[0];
+        let fact = |value: &str| vec![(String::new(), value.to_owned())];
+        let good = Row {
+            what: "right".to_owned(),
+            expected: fact("1"),
+            measured: fact("1"),
+            failures: Vec::new(),
+        };
+        let bad = Row {
+            measured: fact("2"),
+            failures: vec!["differs".to_owned()],
+            ..good.clone()
+        };
+        let report = |rows: Vec<Row>| Report {
+            claims: vec![ClaimReport { claim, rows }],
+            of: 85,
+        };
+        assert!(report(vec![good.clone()]).holds());
+        assert!(!report(Vec::new()).holds());
+        let report = report(vec![good, bad]);
+        assert!(!report.holds());
+        let text = report.text(Paint::default());
+        assert!(text.contains("DIFFERS\n      differs\n"), "{text}");
+        assert!(text.ends_with("\n0 of 1 claims hold, by 2 measurements; the list has 85\n"));
+        assert!(report.json().contains("\"held\": 0"));
+    }
+}

@@ -171,3 +171,48 @@ pub(super) fn round(x: f64, places: i32) -> f64 {
     let scale = 10f64.powi(places);
     (x * scale).round() / scale
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file, with another number in it.
+    const WRONG: File = File {
+        name: "c00-wrong",
+        text: "test exec
+;! [[arg]]
+;! varying = \"lane\"
+function %f(i32 varying) -> i32 {
+block0(v0: i32):
+    v1 = iadd.i32 v0, v0
+    ret v1
+}
+; expect: issued=2 alu=2 others=0
+",
+    };
+
+    #[test]
+    fn what_differs_is_told() {
+        static FILE: File = WRONG;
+        let mut runs = Runs::default();
+        let row = runs.row(&FILE);
+        let pairs = |list: [(&str, &str); 2]| list.map(|(k, v)| (k.to_owned(), v.to_owned()));
+        assert_eq!(row.expected, pairs([("issued", "2"), ("alu", "2")]));
+        assert_eq!(row.measured, pairs([("issued", "2"), ("alu", "1")]));
+        let alu = "alu: expected 2, found 1";
+        assert!(row.failures.iter().any(|f| f == alu), "{:?}", row.failures);
+        // Counters that are not named must be 0.
+        let ti = row.failures.iter().any(|f| f.starts_with("ti: expected 0"));
+        assert!(ti, "{:?}", row.failures);
+
+        let mut sheet = Sheet::new(&mut runs);
+        sheet.equal("right", 1, 1);
+        sheet.equal("wrong", "a", "b");
+        sheet.within("low", 0.5, 1.0..=2.0);
+        sheet.failed(Sheet::file("c00-none").map(|_| ()).unwrap_err());
+        let holds: Vec<bool> = sheet.rows.iter().map(Row::holds).collect();
+        assert_eq!(holds, [true, false, false, false]);
+        assert_eq!(sheet.rows[1].measured[0].1, "a");
+        assert_eq!(sheet.rows[1].expected[0].1, "b");
+    }
+}

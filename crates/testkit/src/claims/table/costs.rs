@@ -4,13 +4,13 @@ use super::{Claim, claim};
 use crate::claims::{cycles, decisions, modes, relations, sweeps};
 
 pub(super) const ROWS: &[Claim] = &[
-    claim("C-42", "S0, S4", "a bounds check splits only the warp that straddles the bound", "branch_efficiency 96.88: one warp of 32 splits").but("Under the textbook's join rule the guard's branch pushes twice; nothing else differs."),
+    claim("C-42", "S0, S4", "a bounds check splits only the warp that straddles the bound", "branch_efficiency 96.88: one warp of 32 splits"),
     claim("C-43", "S2", "`if (i >= n) return` stops downstream issue; guarding the body does not", "guard: warp 2 issues 2, b is 2 passes of 21 = 42 issues, issued 47. As `exit if`: warp 2 issues 1, issued 45. Predicated (every body instruction guarded): issued 63"),
     claim("C-44", "S2", "the divergent region is exactly one instruction", "in warp 1 of C-43 the return block x is one pass of one issue at 24 lanes").by(relations::c44),
     claim("C-45", "S1 edge", "block of 20 threads", "every issue at 20 lanes, lost_partial = 12 per issue = 156. The text says \"12 real / 20 missing\": that is a block of 44").but("The source says 12 threads are real and 20 missing. Of a block of 20 threads 20 are real and 12 missing; 12 real ones are in the second warp of 44."),
     claim("C-46", "S1 edge", "(corrected) last warp with 12 threads", "warp 0 at 32 lanes, warp 1 at 12; lost_partial 260").but("The source gives these numbers for a block of 20; they are those of a block of 44."),
     claim("C-47", "S0", "four causes of few participating lanes, told apart", "one kernel in which all four `lost_*` counters differ from 0 and the identity holds"),
-    claim("C-48", "S0, S1, S2", "predication costs T_A + T_B always, no push, the warp stays converged", "avg 32.0 but avg pred_on 16.158; no branch, no push"),
+    claim("C-48", "S0, S1, S2", "predication costs T_A + T_B always, no push, the warp stays converged", "avg 32.0 but avg pred_on 16.158; no branch, no push").but("The sources disagree on whether lanes that are switched off occupy the datapath. That is a matter of energy; the counters are the same."),
     claim("C-49", "S0, S2", "uniform decision and a long unused path: the branch wins", "branch alu 5 (issued 8) against guarded alu 105 (issued 106)"),
     claim("C-50", "S1", "T_A + T_B <= 2 max(T_A, T_B)", "alu of every split IF(A, B) is A + B, never above 2·max").by(relations::c50),
     claim("C-51", "S1", "predicate iff cheaper than branch + b; pays for bodies <= 4-5", "with b = 5: straight for n ≤ 4, branch from n = 5 where the warp agrees; straight for every n where it splits").by(decisions::c51),
