@@ -44,7 +44,7 @@ fn all_facts_as_json() {
     let row = &doc["claims"][0]["rows"][0];
     assert_eq!(row["measured"]["alu"], "160");
     assert_eq!(row["measured"], row["expected"]);
-    assert_eq!(row["measured"].as_object().unwrap().len(), 23);
+    assert_eq!(row["measured"].as_object().unwrap().len(), 22);
     let row = &doc["claims"][1]["rows"][0];
     assert_eq!(
         (&row["expected"], &row["measured"]),

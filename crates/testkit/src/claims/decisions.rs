@@ -6,6 +6,7 @@ use warpfold::analysis::{BranchCounts, Cfg, JoinRule, Joins, Profile};
 use warpfold::ir::{self, Block};
 use warpfold::launch::Overrides;
 use warpfold::machine::Machine;
+use warpfold::opt::ifconv::legality::Blocker;
 use warpfold::opt::report::{Force, Form, Priced, Verdict};
 use warpfold::{Canonical, Options, Settings, Source, Syntax};
 
@@ -154,11 +155,16 @@ block2(v4: i32):
     for (what, text) in [("barrier", barrier), ("call", call.as_str())] {
         for force in Force::ALL {
             let (form, priced) = decided(text, None, Some(force))?;
-            let refused = priced.straight.is_err();
+            let blocker = match priced.straight {
+                Err(Blocker::Sync { .. }) => "barrier",
+                Err(Blocker::Call { .. }) => "call",
+                Err(_) => "another",
+                Ok(()) => "none",
+            };
             s.equal(
-                &format!("a {what}, forced to {}: form, refused", force.name()),
-                (form.name(), refused),
-                ("branch", true),
+                &format!("a {what}, forced to {}: form, blocker", force.name()),
+                (form.name(), blocker),
+                ("branch", what),
             );
         }
     }
