@@ -185,7 +185,7 @@ impl fmt::Display for Step {
 const NAMED: usize = 16;
 /// Steps that its text follows at all, so that the texts of all branches of a
 /// long function together stay near-linear.
-const FOLLOWED: usize = 4096;
+const FOLLOWED: usize = 256;
 
 impl fmt::Display for Chain<'_> {
     /// The steps, separated by `; `. Of a very long chain the first ones and

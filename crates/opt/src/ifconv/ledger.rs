@@ -65,6 +65,11 @@ impl Ownership {
         self.insts.get(&i).copied().or(self.blocks[b])
     }
 
+    /// Whether an instruction that stands in `b` may have somebody to pay for it.
+    pub fn any_in(&self, b: Block) -> bool {
+        self.blocks[b].is_some() || !self.insts.is_empty()
+    }
+
     /// Who pays for an item of a plan.
     pub fn item(&self, item: &Item) -> Payer {
         match &item.what {

@@ -221,7 +221,10 @@ pub(crate) fn book_all(ledger: &Ledger<'_>, assignment: &Assignment, out: &mut d
         if assignment.swallowed[b].is_some() {
             continue;
         }
-        ledger.insts(b, out);
+        // What never runs, or is outside of all that is expected to, costs nothing.
+        if ledger.counts.passes(b, 0) > 0 {
+            ledger.insts(b, out);
+        }
         match at.get(&b) {
             Some(plan) => ledger.plan(plan, out),
             None => ledger.terminator(b, out),
@@ -256,8 +259,10 @@ fn final_owners(
         if assignment.swallowed[b].is_some() {
             continue;
         }
-        for &i in &canonical.block(b).insts {
-            owners.insts[i] = ownership.inst(b, i);
+        if ownership.any_in(b) {
+            for &i in &canonical.block(b).insts {
+                owners.insts[i] = ownership.inst(b, i);
+            }
         }
         // Where heads end their plans say.
         let place = emitted.place(b);

@@ -213,6 +213,9 @@ pub type Uses = SecondaryMap<Value, Option<(u32, u32)>>;
 
 /// Finds the uses of all values. What no path reaches counts as everywhere.
 pub fn uses(func: &Function, regions: &Regions) -> Uses {
+    if regions.is_empty() {
+        return Uses::default();
+    }
     let mut uses = Uses::with_capacity(func.num_values());
     for &b in &func.layout {
         let place = regions.place(b);
