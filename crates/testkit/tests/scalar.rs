@@ -22,7 +22,7 @@ impl FileTest for Both {
     }
 
     fn options(&self) -> &[&str] {
-        &["joins", "mode", "steps", "depth"]
+        &["joins", "mode", "steps", "depth", "timing"]
     }
 
     fn run(&self, file: &TestFile, options: &Options) -> Result<Output, String> {
