@@ -25,7 +25,7 @@ use super::ledger::{Ledger, issue_cost};
 use crate::prior::{Prior, Probability};
 use crate::report::{BreakEven, Estimate, Form};
 
-/// How fine the search for p begins.
+/// How fine the search for the dearest p is.
 const STEPS: u64 = 1024;
 /// Lanes of the warp that p is about.
 const LANES: u32 = 32;
@@ -145,27 +145,45 @@ impl Single {
     }
 
     /// The least p at which the cheaper form is another than at p = 0.
+    ///
+    /// The expected cost is a sum of concave functions of p with weights that are
+    /// not negative (a split costs no less than agreement), so it is above
+    /// `straight` in one interval: from 0 on, up to 1, or around its peak.
     fn turn(&self, straight: Cost, prior: Prior) -> Option<Probability> {
         let one = Probability::ONE.bits();
         let straight = i128::from(one) * i128::from(straight.thousandths());
         let at = |bits: u64| Probability::ratio(bits, one).unwrap_or(Probability::ONE);
-        let keeps = |bits: u64| {
+        let cost = |bits: u64| {
             let lane_true = at(bits);
-            self.branch(Prior { lane_true, ..prior }) <= straight
+            self.branch(Prior { lane_true, ..prior })
         };
+        let keeps = |bits: u64| cost(bits) <= straight;
         let first = keeps(0);
-        let step = (1..=STEPS).find(|&k| keeps(one / STEPS * k) != first)?;
-        let (mut low, mut high) = (one / STEPS * (step - 1), one / STEPS * step);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if keeps(middle) == first {
-                low = middle;
-            } else {
-                high = middle;
+        let high = match (first, keeps(one)) {
+            (false, false) => return None,
+            (true, true) => {
+                let step = one / STEPS;
+                let rises = |k: u64| cost(step * (k + 1)) > cost(step * k);
+                let peak = step * first_not(0, STEPS, rises);
+                (!keeps(peak)).then_some(peak)?
             }
-        }
-        Some(at(high))
+            _ => one,
+        };
+        Some(at(first_not(0, high, |bits| keeps(bits) == first)))
     }
+}
+
+/// The first of `low..high` for which `holds` does not, or `high`; it must not
+/// hold again behind that.
+fn first_not(mut low: u64, mut high: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match holds(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 fn segments_of(func: &Function, b: warpfold_ir::Block) -> usize {
