@@ -36,6 +36,8 @@ commands! {
     Exec => exec;
     /// Run test files and compare with what they expect
     Test => test;
+    /// Check what the literature says of warp divergence, and compare
+    Claims => claims;
     /// List the machines, or print one
     Machines => machines;
     /// List the policies, or compare what they make of a kernel

@@ -7,8 +7,8 @@
 //!   to `-o FILE`; everything else goes to standard error.
 //! - Errors read `error: FILE:LINE:COL: message`, one line each.
 //! - Exit status 0: done. 1: the kernel was read and launched, but its
-//!   versions differ or it did not finish, or a test failed. 2: bad usage or
-//!   bad input.
+//!   versions differ or it did not finish, or a test or claim failed. 2: bad
+//!   usage or bad input.
 //! - Colour only where standard output is a terminal and `NO_COLOR` is unset.
 
 mod commands;
@@ -46,7 +46,7 @@ Examples:
 
 Exit status:
   0  done
-  1  the versions of the kernel differ, it did not finish, or a test failed
+  1  the versions of the kernel differ, it did not finish, or a test or claim failed
   2  bad usage or bad input";
 
 fn main() -> ExitCode {

@@ -5,13 +5,14 @@ mod support;
 
 use support::{scratch, warpfold, warpfold_on};
 
-const COMMANDS: [&str; 8] = [
+const COMMANDS: [&str; 9] = [
     "run",
     "explain",
     "opt",
     "uniformity",
     "exec",
     "test",
+    "claims",
     "machines",
     "policies",
 ];
@@ -88,6 +89,7 @@ fn bad_usage_has_status_2() {
         &["exec", "--format", "xml", support::CLAMP],
         &["exec", "--seed", "-1", support::CLAMP],
         &["test"],
+        &["claims", "C-99"],
         &["test", "--jobs", "0", "tests/filetests"],
     ] {
         let ran = warpfold(args);

@@ -74,7 +74,7 @@ use std::fmt;
 pub use case::{Case, Counts, Reason, Tally, Verdict};
 pub use file::{Language, Options, TestFile, TestLine};
 pub use folder::test_files;
-pub use runner::{Failure, FileReport, Progress, Report, Runner};
+pub use runner::{Compared, Failure, FileReport, Progress, Report, Runner};
 pub use summary::Summary;
 
 /// A test that a file can ask for.

@@ -1,6 +1,7 @@
 //! Filetests, program generator and oracles for Warpfold passes and for yours.
 
 pub mod checks;
+pub mod claims;
 pub mod families;
 pub mod filetest;
 pub mod generate;

@@ -167,8 +167,10 @@ fn seen<T: FileTest + 'static>(test: T, counts: Vec<(String, Vec<String>)>) -> B
         counts,
     });
     let runner = Runner::new(registry);
-    let report = runner.run_folder(&root().join("tests/filetests")).unwrap();
-    assert!(report.passed(), "{report}");
+    for folder in ["tests/filetests", "crates/testkit/claims"] {
+        let report = runner.run_folder(&root().join(folder)).unwrap();
+        assert!(report.passed(), "{report}");
+    }
     // What no file of ours happens to bring out.
     let more = "\
 test uniformity

@@ -60,10 +60,16 @@ impl FileTest for Both {
 
 #[test]
 fn the_executor_agrees_on_every_filetest_with_a_launch() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests");
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = crate_folder.join("../../tests/filetests");
+    let folders = [
+        folder.join("exec"),
+        folder.join("calls"),
+        crate_folder.join("claims"),
+    ];
     let mut compared = 0;
-    for part in ["exec", "calls", "claims"] {
-        for path in test_files(&folder.join(part)).unwrap() {
+    for folder in folders {
+        for path in test_files(&folder).unwrap() {
             let text = std::fs::read_to_string(&path).unwrap();
             // Which lanes of a race get a lock is for the schedule to say; and a thread
             // that waits for a later one waits for ever.
@@ -80,10 +86,8 @@ fn the_executor_agrees_on_every_filetest_with_a_launch() {
                 test || l.starts_with("; expect") || l.starts_with("; >")
             };
             let only: Vec<&str> = text.lines().filter(|l| !other(l)).collect();
-            let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-            std::fs::write(&copy, only.join("\n")).unwrap();
-            match Runner::new(registry).output(&copy) {
-                Ok(out) => compared += usize::from(out.get("compared").is_some()),
+            match Runner::new(registry).compared(&path, &only.join("\n")) {
+                Ok(run) => compared += usize::from(run.output.get("compared").is_some()),
                 // Its launch is meant to be refused.
                 Err(e) if text.contains("; error:") => println!("{e}"),
                 Err(e) => panic!("{}: {e}", path.display()),

@@ -121,7 +121,7 @@ fn nothing_overlaps_and_all_fits_in_1200_pixels() {
 
 /// A file of the claims. Without its `test` line it is plain IR with its launch.
 fn claim(name: &str) -> String {
-    let file = format!("tests/filetests/claims/{name}.wf");
+    let file = format!("crates/testkit/claims/{name}.wf");
     let text = std::fs::read_to_string(root().join(file)).unwrap();
     text.lines().skip(1).map(|l| format!("{l}\n")).collect()
 }

@@ -193,6 +193,17 @@ impl TestFile {
         Ok(Some(Expectation { line, test, what }))
     }
 
+    /// The facts that are expected of test number `test`, in order.
+    pub(super) fn facts_of(&self, test: usize) -> Vec<(String, String)> {
+        let own = self.expectations.iter().filter(|e| e.test == test);
+        own.filter_map(|e| match &e.what {
+            Expected::Facts(list) => Some(list.iter().cloned()),
+            _ => None,
+        })
+        .flatten()
+        .collect()
+    }
+
     fn labelled(&self, line: usize, label: &str) -> Result<usize, LineError> {
         if label.is_empty() {
             return Ok(0);

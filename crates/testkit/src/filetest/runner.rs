@@ -38,6 +38,17 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What a file's first test found out, and what was expected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// What it found out.
+    pub output: Output,
+    /// The facts that the file expects, in its order.
+    pub expected: Vec<(String, String)>,
+    /// What is not as expected, by line.
+    pub failures: Vec<Failure>,
+}
+
 /// What came of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileReport {
@@ -287,19 +298,32 @@ impl Runner {
         })
     }
 
-    /// Reads a file and gives what its first test finds out, for tests that
-    /// relate several files. Its expectations are not looked at.
+    /// What the first test of a file finds out, beside what the file expects of
+    /// it, for tests that relate several files and for reports.
     ///
     /// # Errors
-    /// Why there is no output.
-    pub fn output(&self, path: &Path) -> Result<Output, String> {
+    /// Where and why there is nothing to compare: the file is refused.
+    pub fn compared(&self, path: &Path, text: &str) -> Result<Compared, String> {
         let located = |(line, message): LineError| format!("{}:{line}: {message}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|e| located((1, e.to_string())))?;
-        let file = TestFile::parse(path, &text).map_err(located)?;
+        let file = TestFile::parse(path, text).map_err(located)?;
         let line = file.tests[0].line;
-        self.run_test(&file, 0)
+        let output = self
+            .run_test(&file, 0)
             .map_err(located)?
-            .map_err(|e| located((line, e)))
+            .map_err(|e| located((line, e)))?;
+        let failures = check(&file, 0, Ok(&output), false)
+            .err()
+            .unwrap_or_default();
+        let failures = failures.into_iter().map(|(line, message)| Failure {
+            path: path.to_owned(),
+            line,
+            message,
+        });
+        Ok(Compared {
+            expected: file.facts_of(0),
+            failures: failures.collect(),
+            output,
+        })
     }
 
     /// Runs all `.clif` and `.wf` files under a folder, at any depth.

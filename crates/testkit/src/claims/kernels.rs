@@ -5,7 +5,8 @@ use warpfold::exec::{Arg, ExecOptions, Launch, Mode, Outcome};
 use warpfold::ir::{
     self, BlockCall, Function, FunctionBuilder, Guard, IntCC, Opcode, Terminator, Type, Value,
 };
-use warpfold_testkit::checks::claimed::run_under_claims;
+
+use crate::checks::claimed::run_under_claims;
 
 /// `count` dependent operations on `x`.
 fn filler(b: &mut FunctionBuilder, op: Opcode, count: usize, x: Value, by: Value) -> Value {
@@ -108,31 +109,40 @@ pub fn divsweep(n: usize, d: usize, u: usize, k: usize) -> Function {
 
 fn verified(b: FunctionBuilder) -> Function {
     let func = b.finish();
-    ir::verify(&func).unwrap();
+    debug_assert!(ir::verify(&func).is_ok());
     func
 }
 
 /// Runs a kernel under every check.
-pub fn checked(func: &Function, launch: &Launch, options: &ExecOptions) -> Outcome {
+///
+/// # Errors
+/// How it ends, if not well.
+pub fn checked(func: &Function, launch: &Launch, options: &ExecOptions) -> Result<Outcome, String> {
     let shape = LaunchShape::new(launch.grid, launch.block);
-    run_under_claims(&[func], 0, launch, shape, options, true).unwrap()
+    run_under_claims(&[func], 0, launch, shape, options, true).map_err(|e| e.to_string())
 }
 
-/// Runs one warp; the first parameter is `first` of the lane, the others are
-/// the lane itself.
-pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Outcome {
+/// Runs one warp in both modes; the first parameter is `first` of the lane, the
+/// others are the lane itself.
+///
+/// # Errors
+/// It does not end well, its lanes do not add up, or the modes differ.
+pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Result<Outcome, String> {
     let mut args = vec![Arg::Varying((0..32).collect()); func.params.len()];
     args[0] = Arg::Varying((0..32).map(first).collect());
     let launch = Launch::linear(1, 32).with_args(args);
-    let [stack, its] = Mode::ALL.map(|mode| {
+    let run = |mode| {
         let options = ExecOptions {
             mode,
             ..ExecOptions::default()
         };
-        let outcome = checked(func, &launch, &options);
-        assert!(outcome.counters.lanes_add_up());
-        outcome
-    });
+        let outcome = checked(func, &launch, &options)?;
+        match outcome.counters.lanes_add_up() {
+            true => Ok(outcome),
+            false => Err("the lanes of all issues do not add up to 32 each".to_owned()),
+        }
+    };
+    let (stack, its) = (run(Mode::Stack)?, run(Mode::Its)?);
     // C-77: all is the same, but for what only one of the modes has.
     let common = |o: &Outcome| {
         let rows = o.counters.rows().into_iter();
@@ -140,8 +150,15 @@ pub fn warp(func: &Function, first: impl Fn(u128) -> u128) -> Outcome {
         let both = rows.filter(|(name, _)| !of_one.iter().any(|p| name.starts_with(p)));
         both.collect::<Vec<_>>()
     };
-    assert_eq!(common(&stack), common(&its));
+    if common(&stack) != common(&its) {
+        return Err("the modes count differently".to_owned());
+    }
     let depth = stack.counters.divergent_branch.min(1);
-    assert_eq!(its.counters.max_barrier_depth, depth);
-    stack
+    match its.counters.max_barrier_depth == depth {
+        true => Ok(stack),
+        false => Err(format!(
+            "barriers nest to {}",
+            its.counters.max_barrier_depth
+        )),
+    }
 }
