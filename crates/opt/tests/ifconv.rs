@@ -450,7 +450,7 @@ fn the_inner_region_alone_is_converted_where_that_is_cheapest() {
     assert_eq!(
         lines(&c.func),
         [
-            "br v0, block1, block5(v3) @1:1",
+            "br decided v0, block1, block5(v3) @1:1",
             "v4 = iadd.i32 v3, v3",
             "store.i32 v3, v2 if v1",
             "v5 = udiv.i32 v3, v4 if !v1",
