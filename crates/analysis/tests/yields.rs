@@ -246,3 +246,37 @@ block2:
         assert_eq!(found.scope_at(sum, last), Scope::Grid);
     }
 }
+
+/// A side that returns early and yields: the join of the branch, to which none of it
+/// comes, is released when it yields.
+#[test]
+fn scheduled_independently_a_join_is_ahead_of_a_side_that_waits() {
+    let text = "function %k(i64, i32 varying) {
+block0(v0: i64, v1: i32):
+    v2 = const.i32 0
+    v3 = icmp.i32 ne v1, v2
+    br v3, block3, block1
+
+block1:
+    v4 = load.i32 v0
+    v5 = icmp.i32 ne v4, v2
+    br v5, block1, block2
+
+block2:
+    ret
+
+block3:
+    store.i32 v1, v0
+    ret
+}";
+    let func = &parse_module(text).unwrap().functions[0];
+    for (independent, behind) in [(false, Scope::Grid), (true, Scope::Lane)] {
+        let options = UniformityOptions {
+            independent,
+            ..UniformityOptions::default()
+        };
+        let found = Uniformity::new(func, &options);
+        assert_eq!(found.live_scope(func.layout[3]), behind);
+        assert_eq!(found.live_scope(func.layout[0]), Scope::Grid);
+    }
+}

@@ -121,8 +121,6 @@ impl<'a> Analysis<'a> {
         };
         let values = func.dfg.num_values();
         this.kind.resize(values);
-        this.sources.resize(values);
-        this.derived.resize(values);
         this.pred.resize(values);
         this
     }
