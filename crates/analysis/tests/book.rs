@@ -110,14 +110,17 @@ const IDIOMS: &[(&str, &str)] = &[
         "v4 = const.i32 4\nv5 = imul.i32 v3, v4\nv6 = iadd.i32 v0, v5\nv7 = isub.i32 v6, v5",
     ),
     ("x − x", "v4 = isub.i32 v2, v2"),
-    ("load of a uniform address", "v4 = load.i32 v1"),
+    (
+        "load of a uniform address, in a kernel that stores nowhere",
+        "v4 = load.i32 v1",
+    ),
     ("the same, `readonly`", "v4 = load.i32 readonly v1"),
     (
         "load of an address of the lane's own",
         "v4 = uextend.i64 v3\nv5 = iadd.i64 v1, v4\nv6 = load.i32 v5",
     ),
     (
-        "atomic access, for lanes take turns",
+        "atomic access (lanes take turns)",
         "v4 = atomic_add.i32 v0, v1",
     ),
     (

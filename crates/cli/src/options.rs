@@ -204,8 +204,8 @@ pub struct RoadArgs {
     #[arg(long, value_name = "NAME", default_value = "cost", value_parser = policy)]
     pub policy: warpfold::Decider,
 
-    /// Override who decides wherever legal: branch, straight, select (all bare) or
-    /// predicate (all guarded)
+    /// Override who decides wherever legal: branch, straight, select (all bare),
+    /// predicate (all guarded) or skip (all behind a jump)
     #[arg(long, value_name = "FORM")]
     pub force: Option<warpfold::opt::report::Force>,
 

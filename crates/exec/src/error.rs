@@ -78,7 +78,7 @@ pub enum LaunchError {
         bytes: u64,
     },
     /// The model of time is asked of lanes that are scheduled independently.
-    #[error("the timing model is for stack mode")]
+    #[error("the timing model is for stack mode only")]
     TimedIndependently,
     /// A block is too large for the multiprocessor of the model of time.
     #[error("a block of {warps} warps; the timing model has room for {room}")]

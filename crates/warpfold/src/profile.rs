@@ -29,7 +29,7 @@ pub const PROFILE_VERSION: u32 = 1;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileFile {
-    /// [`PROFILE_VERSION`].
+    /// The version of the format.
     pub version: u32,
     /// The kernel's name.
     pub function: String,

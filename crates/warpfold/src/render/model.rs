@@ -15,7 +15,7 @@ pub const VERSION: u32 = 1;
 /// A report: what it is about, and the parts that its command has.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Document {
-    /// [`VERSION`].
+    /// The version of the format.
     pub version: u32,
     /// The command: `run`, `explain`, `opt`, `exec` or `uniformity`.
     pub command: &'static str,
@@ -110,7 +110,7 @@ pub struct MachineDoc {
 /// What `machines` lists.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MachinesDoc {
-    /// [`VERSION`].
+    /// The version of the format.
     pub version: u32,
     /// `machines`.
     pub command: &'static str,
@@ -270,7 +270,7 @@ pub struct BranchDoc {
     /// Its block in the canonical function.
     pub block: Option<String>,
     /// What it became: `folded`, `exit`, `trap`, `branch`, `select`,
-    /// `straight`.
+    /// `straight`, `skip`.
     pub outcome: String,
     /// Why, where no price says so.
     pub reason: Option<String>,

@@ -13,7 +13,7 @@ use crate::compare::Compared;
 /// What `policies` lists.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PoliciesDoc {
-    /// [`VERSION`].
+    /// The version of the format.
     pub version: u32,
     /// `policies`.
     pub command: &'static str,
@@ -53,7 +53,7 @@ impl PoliciesDoc {
 /// What policies made of one kernel.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ComparisonDoc {
-    /// [`VERSION`].
+    /// The version of the format.
     pub version: u32,
     /// `policies`.
     pub command: &'static str,

@@ -122,8 +122,10 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
             knobs.push(format!("policy: {}", s.policy));
         }
         if let Some(force) = s.force {
-            let priced = doc.branches.iter().flatten().any(|b| b.forced.is_some());
-            knobs.push(match priced {
+            // Of a branch inside another's region that other had the choice.
+            let mut branches = doc.branches.iter().flatten();
+            let followed = branches.any(|b| b.forced.is_some() || b.head.is_some());
+            knobs.push(match followed {
                 true => format!("forced: {force}"),
                 false => format!("`{force}` had no effect: no branch had a choice"),
             });

@@ -283,7 +283,7 @@ struct UniformBranchDoc {
 struct StepDoc {
     /// What the step is about: a value or a block.
     subject: String,
-    /// `parameter`, `source`, `memory`, `operand`, `join`, `temporal`, `separated`, `left`, `called`, `budget` or `unknown`.
+    /// `parameter`, `source`, `memory`, `operand`, `join`, `temporal`, `separated`, `left`, `waited`, `called`, `budget` or `unknown`.
     kind: &'static str,
     /// What it goes on with.
     next: Option<String>,
