@@ -37,6 +37,8 @@ impl Uniformity {
                 self.live[b] = Some(Scope::Lane);
                 self.exec[b] = Some(Scope::Lane);
                 self.partial[b].get_or_insert(Reason::Waited { at });
+                // Each group that comes may split.
+                self.tails[b] = false;
                 work.extend(graph.cfg.succs(b).iter().map(|&to| (at, to)));
             }
         }

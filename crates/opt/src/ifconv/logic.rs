@@ -88,6 +88,9 @@ pub struct Op {
     /// The body in front of which it is computed, if it is: the first that may
     /// have a use for it.
     pub point: u32,
+    /// Whether what is emitted is its opposite: of two opposites both hold where
+    /// their `or` does not.
+    pub flipped: bool,
 }
 
 /// A test of a region.
@@ -122,6 +125,11 @@ impl Logic {
     /// An operation.
     pub fn op(&self, id: OpId) -> Op {
         self.ops[id.0 as usize]
+    }
+
+    /// Whether the predicate that is emitted for a literal is its opposite.
+    pub fn emits_opposite(&self, l: Literal) -> bool {
+        self.op(l.op).flipped != l.negated
     }
 
     /// Number of operations.
@@ -277,11 +285,16 @@ impl Logic {
             }
             OpKind::And(a, b) => self.op(a.op).ready.max(self.op(b.op).ready),
         };
+        let flipped = match kind {
+            OpKind::Condition { .. } | OpKind::Takes { .. } => false,
+            OpKind::And(a, b) => self.emits_opposite(a) && self.emits_opposite(b),
+        };
         let id = OpId(self.ops.len() as u32);
         self.ops.push(Op {
             kind,
             ready,
             point: u32::MAX,
+            flipped,
         });
         self.names.insert(kind, id);
         id

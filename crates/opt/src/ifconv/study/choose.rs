@@ -122,7 +122,7 @@ impl Walk<'_> {
         let (Sym::Value(value), Sym::Value(last)) = (step.value, resolve(names, last)) else {
             return None;
         };
-        let (then, otherwise) = match step.chosen.negated {
+        let (then, otherwise) = match outline.logic.emits_opposite(step.chosen) {
             false => (value, last),
             true => (last, value),
         };
