@@ -30,7 +30,7 @@ pub fn coverage_page() -> String {
          does Cranelift: a run line gives it as an argument.) `sarg`, a struct that the call copies, is\n\
          refused. A `stack_limit` is not looked at: the executor has a limit of its own. Addresses have\n\
          the width of the target's pointers. Alias regions and source locations are ignored.\n\n\
-         **Stack slots** of a function take at most 16 MiB together, as much local memory as the\n\
+         **Local memory**: the stack slots of a function take at most 16 MiB together, as much local memory as the\n\
          executor gives a lane.\n\n\
          **Memory flags** keep their meaning: `aligned` demands alignment, `big` turns the bytes round, a\n\
          trap code takes the place of `heap_oob`. `notrap` is a promise that is checked: an access that\n\
