@@ -20,9 +20,10 @@
 //!   depends on how it is taken apart. Of the outermost such cycle around the
 //!   branch three things are known whichever way. If one target of the branch
 //!   is in it, its lanes stay together, and only exits diverge. If lanes meet
-//!   before any can have come to an entry, at a block that the branch or an
-//!   entry dominates, they meet as in any other graph. Otherwise it is *opaque*:
-//!   all its parameters are mixed and all its exits diverge; and so is a cycle
+//!   where all ways from the branch end, and nothing but the branch leads into
+//!   those ways, none of them has passed a header, and they meet as in any other
+//!   graph. Otherwise it is *opaque*: all its parameters are mixed, what varies in
+//!   it differs from block to block, and all its exits diverge; and so is a cycle
 //!   that different labels enter at different blocks.
 //!
 //! After Rosemann, Moll and Hack (2021) and LLVM's uniformity analysis for
@@ -291,12 +292,15 @@ impl Walk<'_, '_> {
 
     /// Marks `l` opaque; gives its exits, each with a label of its own.
     fn open(&mut self, l: LoopId, exits: Vec<Edge>) -> Option<Vec<Edge>> {
+        self.gone |= exits.is_empty();
         for &e in &exits {
             self.carried.insert(e, smallvec![Label::Edge(e)]);
         }
         if !self.found.opaque.contains(&self.graph.loops.header(l)) {
             self.found.opaque.extend(self.graph.loops.blocks(l));
-            self.left(l, &exits)?;
+            // From one of its blocks to another lanes may have made different rounds.
+            let within = self.graph.loops.blocks(l).iter().copied();
+            self.left(l, &exits, within.collect())?;
         }
         Some(exits)
     }
@@ -315,14 +319,14 @@ impl Walk<'_, '_> {
         }
         match apart.is_empty() {
             true => Some(()),
-            false => self.left(l, &apart),
+            false => self.left(l, &apart, HashSet::new()),
         }
     }
 
-    /// Notes that lanes leave `l` by `exits` in different rounds.
-    fn left(&mut self, l: LoopId, exits: &[Edge]) -> Option<()> {
+    /// Notes that lanes leave `l` by `exits` in different rounds, and are in different
+    /// ones in the blocks `apart`.
+    fn left(&mut self, l: LoopId, exits: &[Edge], mut apart: HashSet<Block>) -> Option<()> {
         let (cfg, loops) = (self.graph.cfg, &self.graph.loops);
-        let mut apart = HashSet::new();
         let mut work: Vec<Block> = exits.iter().map(|&e| cfg.target(e)).collect();
         while let Some(b) = work.pop() {
             // Whoever comes back through the header executes all anew.
@@ -383,10 +387,6 @@ impl Walk<'_, '_> {
         let Some(join) = graph.joins.under(JoinRule::Cfg, branch) else {
             return Some(false);
         };
-        let above = |b: Block| b != join && graph.dominators.dominates(b, join);
-        if !above(branch) && !loops.entries(cycle).iter().any(|&b| above(b)) {
-            return Some(false);
-        }
         let mut region: BTreeSet<(Option<u32>, Block)> = BTreeSet::new();
         let mut work: Vec<Block> = edges.iter().map(|&e| cfg.target(e)).collect();
         while let Some(b) = work.pop() {
@@ -398,14 +398,19 @@ impl Walk<'_, '_> {
                 .succs(b)
                 .iter()
                 .any(|&to| to != join && cfg.rpo_index(to) <= cfg.rpo_index(b));
-            if b == branch
-                || retreats
-                || !loops.contains(cycle, b)
-                || loops.entries(cycle).contains(&b)
-            {
+            if b == branch || retreats || !loops.contains(cycle, b) {
                 return Some(false);
             }
             work.extend(cfg.succs(b));
+        }
+        // Who comes from elsewhere may come to a header, of this cycle or one within.
+        for &(_, b) in &region {
+            let preds = cfg.preds(b);
+            self.pay(preds.len())?;
+            let known = |a: Block| a == branch || region.contains(&(cfg.rpo_index(a), a));
+            if !preds.iter().all(|e| known(e.from)) {
+                return Some(false);
+            }
         }
         for b in region.into_iter().map(|(_, b)| b).chain([join]) {
             self.visit(Node::Block(b), b == join)?;

@@ -1,6 +1,9 @@
 mod control;
 mod dynamic;
+mod hierarchy;
+mod lanes;
 mod numbers;
+mod parked;
 mod rules;
 mod table;
 
