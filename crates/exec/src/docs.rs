@@ -377,8 +377,12 @@ const FAILURES: &[(&str, &str)] = &[
     ),
     (
         "BarrierDivergence",
-        "Lanes wait at a `barrier` or `warp_sync` that other live lanes of the warp cannot reach. \
-         Says which arrived and which are missing.",
+        "Lanes wait at a `barrier` or `warp_sync` that other live lanes of the warp, or those that \
+         the mask names, cannot reach. Says which arrived and which are missing.",
+    ),
+    (
+        "OutsideMask",
+        "Lanes execute a `warp_sync` whose mask does not name them.",
     ),
     (
         "NoProgress",
@@ -649,6 +653,15 @@ mod tests {
                 grid_block,
                 warp,
             },
+            ExecError::OutsideMask {
+                lanes: mask,
+                mask,
+                site: crate::Site::Term(block),
+                function,
+                origin: warpfold_ir::Origin::default(),
+                grid_block,
+                warp,
+            },
             ExecError::NoProgress {
                 block,
                 function,
@@ -687,6 +700,7 @@ mod tests {
             .map(|e| match e {
                 ExecError::Launch(_) => "Launch",
                 ExecError::BarrierDivergence { .. } => "BarrierDivergence",
+                ExecError::OutsideMask { .. } => "OutsideMask",
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",

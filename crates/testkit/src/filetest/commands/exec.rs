@@ -107,6 +107,17 @@ fn ending(error: ExecError) -> Result<Output, String> {
             out.fact("missing", mask(missing));
             out.fact("warp", warp);
         }
+        ExecError::OutsideMask {
+            lanes,
+            mask: named,
+            warp,
+            ..
+        } => {
+            out.alarm("error", "OutsideMask");
+            out.fact("lanes", mask(lanes));
+            out.fact("mask", mask(named));
+            out.fact("warp", warp);
+        }
         ExecError::NoProgress {
             block,
             mask: lanes,
