@@ -142,6 +142,14 @@ pub fn assert_checks_change_nothing(
 pub fn check_identities(func: &Function, o: &Outcome) {
     let c = &o.counters;
     assert!(c.lanes_add_up(), "{c:?}");
+    for t in [&c.global, &c.local] {
+        for t in [t.loads, t.stores, t.atomics] {
+            assert!(t.requests <= t.ideal && t.ideal <= t.sectors, "{c:?}");
+        }
+    }
+    for t in [c.shared.loads, c.shared.stores, c.shared.atomics] {
+        assert!(t.requests <= t.ideal && t.ideal <= t.wavefronts, "{c:?}");
+    }
     let timeline = o.timeline.as_ref().unwrap();
     assert_eq!(timeline.issues.len() as u64, c.inst_executed);
     assert!(
