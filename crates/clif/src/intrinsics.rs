@@ -40,7 +40,8 @@ pub enum Slot {
 pub struct Intrinsic {
     /// The imported function's name, without the `%`.
     pub name: &'static str,
-    /// Its parameters.
+    /// Its parameters. Those that the instruction [may lack](warpfold_ir::Shape::optional)
+    /// may be missing in a declaration.
     pub params: &'static [Slot],
     /// Its result, if it has one.
     pub result: Option<Slot>,
@@ -87,7 +88,7 @@ intrinsics! {
     read_first(Any) -> Any = ReadFirst;
     active_mask() -> I32 = ActiveMask;
     barrier() = Barrier;
-    warp_sync() = WarpSync;
+    warp_sync(I32) = WarpSync;
     shared_base() -> Pointer = SharedBase;
     sin(F64) -> F64 = Sin;
     sinf(F32) -> F32 = Sin;
@@ -143,9 +144,17 @@ impl Intrinsic {
         })
     }
 
+    /// Parameters that no declaration may lack.
+    fn required(&self) -> usize {
+        self.params.len() - self.opcode.shape().optional()
+    }
+
     fn render(&self, slot: &dyn Fn(Slot) -> String) -> String {
         let params: Vec<_> = self.params.iter().map(|&p| slot(p)).collect();
         let mut text = format!("({})", params.join(", "));
+        if self.required() < params.len() {
+            text = format!("({}) or {text}", params[..self.required()].join(", "));
+        }
         if let Some(result) = self.result {
             text += " -> ";
             text += &slot(result);
@@ -169,7 +178,8 @@ impl Intrinsic {
             };
             fits && param.purpose == clif::ArgumentPurpose::Normal
         };
-        sig.params.len() == self.params.len()
+        let lacks = self.params.len().checked_sub(sig.params.len());
+        lacks.is_some_and(|n| n == 0 || n == self.opcode.shape().optional())
             && sig.returns.len() == usize::from(self.result.is_some())
             && self
                 .params

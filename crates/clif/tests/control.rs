@@ -157,6 +157,7 @@ fn intrinsics() {
     fn9 = %barrier()
     fn10 = %warp_sync()
     fn11 = %shared_base() -> i64
+    fn12 = %warp_sync(i32)
 block0(v0: i64, v1: i32, v2: f32, v3: i8):
     v4 = call fn0(v3)
     v5 = call fn1(v3)
@@ -169,6 +170,7 @@ block0(v0: i64, v1: i32, v2: f32, v3: i8):
     v12 = call fn8(v0)
     call fn9()
     call fn10()
+    call fn12(v1)
     v13 = call fn11()
     return
 }");
@@ -189,6 +191,7 @@ block0(v0: i64, v1: i32, v2: f32, v3: i8):
             "v15 = read_first.i64 v0",
             "barrier",
             "warp_sync",
+            "warp_sync v1",
             "v16 = shared_base.i64",
             "ret",
         ]

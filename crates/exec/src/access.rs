@@ -13,7 +13,7 @@ use crate::local::LocalStack;
 use crate::memory::{GLOBAL_BASE, LOCAL_BASE, Location, Memory, SHARED_BASE};
 use crate::program::{Access, Op};
 use crate::registers::{Kind, LANES, Lane, On, Registers, by_kind, lanes_of, put};
-use crate::transactions::{LINE, SECTOR, local, units, wavefronts};
+use crate::transactions::{Extent, local, wavefronts};
 
 /// All memory that a warp reaches.
 pub(crate) struct Spaces<'a> {
@@ -114,22 +114,26 @@ impl Request {
         if self.global != 0 {
             let t = counters.global.side(side);
             t.requests += 1;
-            t.sectors += units(address, self.global, bytes, SECTOR);
-            t.lines += units(address, self.global, bytes, LINE);
+            let extent = Extent::of(address, self.global, bytes);
+            t.sectors += extent.sectors;
+            t.ideal += extent.ideal_sectors();
+            t.lines += extent.lines;
         }
         if self.shared != 0 {
             let t = counters.shared.side(side);
             let w = wavefronts(address, self.shared, bytes);
             t.requests += 1;
             t.wavefronts += w;
+            t.ideal += Extent::of(address, self.shared, bytes).ideal_wavefronts();
             t.conflicts += w - 1;
         }
         if self.local != 0 {
             let t = counters.local.side(side);
-            let (sectors, lines) = local(address, self.local, bytes);
+            let extent = local(address, self.local, bytes);
             t.requests += 1;
-            t.sectors += sectors;
-            t.lines += lines;
+            t.sectors += extent.sectors;
+            t.ideal += extent.ideal_sectors();
+            t.lines += extent.lines;
         }
     }
 

@@ -57,6 +57,9 @@ pub struct Transactions {
     pub requests: u64,
     /// Distinct 32-byte sectors of each request, summed.
     pub sectors: u64,
+    /// The fewest sectors that the distinct bytes of each request could lie in,
+    /// summed.
+    pub ideal: u64,
     /// Distinct 128-byte lines of each request, summed.
     pub lines: u64,
 }
@@ -68,6 +71,9 @@ pub struct SharedTransactions {
     pub requests: u64,
     /// Rounds in which every bank serves one word.
     pub wavefronts: u64,
+    /// The fewest wavefronts that the distinct bytes of each request could take,
+    /// summed.
+    pub ideal: u64,
     /// Wavefronts beyond each request's first.
     pub conflicts: u64,
 }

@@ -303,6 +303,7 @@ impl Decoder<'_> {
             (Extend | Reduce | Promote | Demote | IntToFloat | FloatToInt | FloatToIntSat, _) => {
                 c = operand_type(0) as u16;
             }
+            (WarpSync, _) => c = data.args.len() as u16,
             (_, Imm::Icc(cc)) => c = cc as u16,
             (_, Imm::Fcc(cc)) => c = cc as u16,
             (_, Imm::Mem { flags, offset }) => {

@@ -5,14 +5,18 @@
 //! [`Counters::metrics`]; a test holds that none is missing here and none is
 //! made up. What they mean, and what CUDA calls them, stands here.
 
+mod rows;
+
 use warpfold_ir::{CostClass, CounterClass, TrapCode};
 
 use crate::error::describe;
 use crate::launch::{ExecOptions, MAX_BLOCK_THREADS, MAX_THREADS, MAX_WARPS};
 use crate::memory::{FUNCTION_BASE, GLOBAL_BASE, LOCAL_BASE, MAX_LOCAL, MAX_SHARED, SHARED_BASE};
 
+use rows::{COUNTERS, FAILURES, METRICS, TRAPS};
+
 #[cfg(doc)]
-use crate::{Counters, ExecError};
+use crate::Counters;
 
 /// A generated table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,383 +28,6 @@ pub struct Table {
     /// Its text, as Markdown.
     pub text: String,
 }
-
-/// Counters that share a line: `CLASS` and `N` in a name stand for several.
-struct Row {
-    names: &'static [&'static str],
-    unit: &'static str,
-    meaning: &'static str,
-    /// The counterpart in Nsight Compute, without `.sum`.
-    cuda: &'static str,
-}
-
-const fn row(
-    names: &'static [&'static str],
-    unit: &'static str,
-    meaning: &'static str,
-    cuda: &'static str,
-) -> Row {
-    Row {
-        names,
-        unit,
-        meaning,
-        cuda,
-    }
-}
-
-const COUNTERS: &[Row] = &[
-    row(
-        &["inst_executed"],
-        "issues",
-        "Instructions executed by a warp, terminators included.",
-        "`smsp__inst_executed`",
-    ),
-    row(
-        &["thread_inst_executed"],
-        "lanes · issues",
-        "Active lanes, whatever their guard says.",
-        "`smsp__thread_inst_executed`",
-    ),
-    row(
-        &["thread_inst_executed_pred_on"],
-        "lanes · issues",
-        "Active lanes whose guard holds; without a guard all active ones.",
-        "`smsp__thread_inst_executed_pred_on`",
-    ),
-    row(
-        &["inst_executed_CLASS"],
-        "issues",
-        "By counter class, see below; together `inst_executed`.",
-        "",
-    ),
-    row(
-        &["issue_CLASS"],
-        "issues",
-        "By cost class, see below; together `inst_executed`. This is what a machine weighs.",
-        "",
-    ),
-    row(
-        &["guarded"],
-        "issues",
-        "Of instructions with a guard, guarded exits and traps among them.",
-        "",
-    ),
-    row(
-        &["lost_partial"],
-        "lanes · issues",
-        "Lanes that the last warp of a block does not have.",
-        "",
-    ),
-    row(
-        &["lost_exited"],
-        "lanes · issues",
-        "Lanes that have returned, exited or trapped.",
-        "",
-    ),
-    row(
-        &["lost_diverged"],
-        "lanes · issues",
-        "Lanes on another side, or waiting at a join.",
-        "",
-    ),
-    row(
-        &["lost_predicated"],
-        "lanes · issues",
-        "Active lanes whose guard does not hold.",
-        "",
-    ),
-    row(
-        &["branch"],
-        "executions",
-        "Of `br` and `switch`, and of indirect calls that split. Jumps, returns and guarded exits \
-         are none.",
-        "`smsp__sass_branch_targets`",
-    ),
-    row(
-        &["branch_proven"],
-        "executions",
-        "Of branches marked proven uniform, and of those with one target block.",
-        "",
-    ),
-    row(
-        &["branch_agree"],
-        "executions",
-        "Of other branches, the lanes going to one block.",
-        "",
-    ),
-    row(
-        &["branch_split"],
-        "executions",
-        "Of other branches, the lanes going to several.",
-        "",
-    ),
-    row(
-        &["divergent_branch"],
-        "executions",
-        "Whose lanes went to several blocks, or callees.",
-        "`smsp__sass_branch_targets_threads_divergent`",
-    ),
-    row(
-        &["extra_targets"],
-        "blocks",
-        "Target blocks, or callees, taken beyond the first.",
-        "",
-    ),
-    row(
-        &["stack_pushes"],
-        "entries",
-        "Sides pushed by splits; a side that goes straight to the join is not.",
-        "",
-    ),
-    row(
-        &["stack_max_depth"],
-        "entries",
-        "Most entries on any warp's stacks, the bases included; no sum.",
-        "",
-    ),
-    row(
-        &["joins_on_time"],
-        "barriers",
-        "Convergence barriers released with all lanes that had not left, at the textbook's join, \
-         or behind a call.",
-        "",
-    ),
-    row(
-        &["joins_deferred"],
-        "barriers",
-        "The same at a join that is earlier than the textbook's.",
-        "",
-    ),
-    row(
-        &["joins_early"],
-        "barriers",
-        "Convergence barriers released without lanes that had yielded.",
-        "",
-    ),
-    row(
-        &["barrier_max_depth"],
-        "barriers",
-        "Most convergence barriers that a lane was inside of at once; no sum.",
-        "",
-    ),
-    row(
-        &["yields"],
-        "issues",
-        "Of lanes that gave way on a back edge; each is an issue of the class `ctl`.",
-        "",
-    ),
-    row(
-        &["call_max_depth"],
-        "frames",
-        "Most frames of any warp, the kernel's included; no sum.",
-        "",
-    ),
-    row(
-        &["barriers"],
-        "barriers",
-        "Completed by a block; the issues are `issue_bar`.",
-        "",
-    ),
-    row(&["traps"], "lanes", "That trapped.", ""),
-    row(
-        &[
-            "global_load_requests",
-            "global_store_requests",
-            "global_atomic_requests",
-        ],
-        "requests",
-        "Instructions in which a lane reached a buffer.",
-        "`l1tex__t_requests_pipe_lsu_mem_global_op_ld`, `_st`",
-    ),
-    row(
-        &[
-            "global_load_sectors",
-            "global_store_sectors",
-            "global_atomic_sectors",
-        ],
-        "32 bytes",
-        "Distinct sectors of each request.",
-        "`l1tex__t_sectors_pipe_lsu_mem_global_op_ld`, `_st`",
-    ),
-    row(
-        &[
-            "global_load_lines",
-            "global_store_lines",
-            "global_atomic_lines",
-        ],
-        "128 bytes",
-        "Distinct lines of each request.",
-        "",
-    ),
-    row(
-        &[
-            "local_load_requests",
-            "local_store_requests",
-            "local_atomic_requests",
-        ],
-        "requests",
-        "Instructions in which a lane reached a stack slot.",
-        "`l1tex__t_requests_pipe_lsu_mem_local_op_ld`, `_st`",
-    ),
-    row(
-        &[
-            "local_load_sectors",
-            "local_store_sectors",
-            "local_atomic_sectors",
-        ],
-        "32 bytes",
-        "Distinct sectors of each request, slots interleaved by lane.",
-        "`l1tex__t_sectors_pipe_lsu_mem_local_op_ld`, `_st`",
-    ),
-    row(
-        &[
-            "local_load_lines",
-            "local_store_lines",
-            "local_atomic_lines",
-        ],
-        "128 bytes",
-        "Distinct lines of each request, slots interleaved by lane.",
-        "",
-    ),
-    row(
-        &[
-            "shared_load_requests",
-            "shared_store_requests",
-            "shared_atomic_requests",
-        ],
-        "requests",
-        "Instructions in which a lane reached shared memory.",
-        "`smsp__inst_executed_op_shared_ld`, `_st`",
-    ),
-    row(
-        &[
-            "shared_load_wavefronts",
-            "shared_store_wavefronts",
-            "shared_atomic_wavefronts",
-        ],
-        "wavefronts",
-        "Rounds in which each bank serves one word.",
-        "`l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld`, `_st`",
-    ),
-    row(
-        &[
-            "shared_load_conflicts",
-            "shared_store_conflicts",
-            "shared_atomic_conflicts",
-        ],
-        "wavefronts",
-        "Beyond each request's first.",
-        "`l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld`, `_st`",
-    ),
-    row(
-        &["active_lanes_N"],
-        "issues",
-        "With exactly N active lanes, N from 1 to 32.",
-        "",
-    ),
-];
-
-/// Name, formula, counterpart.
-const METRICS: &[[&str; 3]] = &[
-    [
-        "thread_inst_executed_per_inst_executed",
-        "thread_inst_executed / inst_executed",
-        "`smsp__thread_inst_executed_per_inst_executed.ratio`",
-    ],
-    [
-        "pred_on_per_inst_executed",
-        "thread_inst_executed_pred_on / inst_executed",
-        "`smsp__thread_inst_executed_pred_on_per_inst_executed.ratio`",
-    ],
-    [
-        "warp_execution_efficiency",
-        "100 · thread_inst_executed / (32 · inst_executed)",
-        "nvprof's metric of this name",
-    ],
-    [
-        "warp_nonpred_execution_efficiency",
-        "100 · thread_inst_executed_pred_on / (32 · inst_executed)",
-        "nvprof's metric of this name",
-    ],
-    [
-        "branch_efficiency",
-        "100 · (branch − divergent_branch) / branch",
-        "nvprof's; `smsp__sass_average_branch_targets_threads_uniform.pct`",
-    ],
-    [
-        "global_load_sectors_per_request",
-        "global_load_sectors / global_load_requests",
-        "`l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio`",
-    ],
-    [
-        "global_store_sectors_per_request",
-        "global_store_sectors / global_store_requests",
-        "`l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio`",
-    ],
-];
-
-/// Every trap code and what makes a lane trap with it; `User` stands for all.
-const TRAPS: &[(TrapCode, &str)] = &[
-    (
-        TrapCode::HeapOutOfBounds,
-        "an access that is not mapped as a whole, a store to a read-only buffer, or an indirect \
-         call of what is no function of its signature",
-    ),
-    (
-        TrapCode::HeapMisaligned,
-        "an access with `aligned`, or an atomic one, at an address that is no multiple of its width",
-    ),
-    (
-        TrapCode::IntegerDivisionByZero,
-        "a division or remainder by zero",
-    ),
-    (
-        TrapCode::IntegerOverflow,
-        "a signed quotient or a conversion from a float that does not fit",
-    ),
-    (
-        TrapCode::BadConversionToInteger,
-        "a NaN converted to an integer",
-    ),
-    (
-        TrapCode::StackOverflow,
-        "a call that a lane has no room for: too many frames, or too many bytes of stack slots",
-    ),
-    (TrapCode::User(1), "`trap` and `trap if` with their code"),
-];
-
-/// How a run fails, by the names of [`ExecError`].
-const FAILURES: &[(&str, &str)] = &[
-    (
-        "Launch",
-        "The launch is not possible: sizes, arguments, memory. Nothing has run.",
-    ),
-    (
-        "BarrierDivergence",
-        "Lanes wait at a `barrier` or `warp_sync` that other live lanes of the warp cannot reach. \
-         Says which arrived and which are missing.",
-    ),
-    (
-        "NoProgress",
-        "A warp repeats a state that it has been in, and nothing can change that.",
-    ),
-    (
-        "StepLimit",
-        "The launch takes more issues than `--step-limit` allows.",
-    ),
-    (
-        "RecordLimit",
-        "Timeline and event log together take more records than allowed.",
-    ),
-    (
-        "TimingLimit",
-        "The warps that are resident at once in the timing model have more steps than it keeps.",
-    ),
-    (
-        "Check",
-        "A [check](checks.md) that was asked for found something wrong.",
-    ),
-];
 
 /// All tables.
 pub fn tables() -> Vec<Table> {
@@ -599,8 +226,16 @@ mod tests {
         c.branches.agree = 53;
         c.global.loads.requests = 11;
         c.global.loads.sectors = 83;
+        c.global.loads.ideal = 71;
         c.global.stores.requests = 13;
         c.global.stores.sectors = 97;
+        c.global.stores.ideal = 89;
+        c.local.loads.requests = 17;
+        c.local.loads.sectors = 103;
+        c.local.loads.ideal = 73;
+        c.local.stores.requests = 19;
+        c.local.stores.sectors = 107;
+        c.local.stores.ideal = 79;
         let metrics = c.metrics();
         let names: Vec<&str> = metrics.iter().map(|m| m.0).collect();
         assert_eq!(names, METRICS.iter().map(|m| m[0]).collect::<Vec<_>>());
@@ -649,6 +284,15 @@ mod tests {
                 grid_block,
                 warp,
             },
+            ExecError::OutsideMask {
+                lanes: mask,
+                mask,
+                site: crate::Site::Term(block),
+                function,
+                origin: warpfold_ir::Origin::default(),
+                grid_block,
+                warp,
+            },
             ExecError::NoProgress {
                 block,
                 function,
@@ -687,6 +331,7 @@ mod tests {
             .map(|e| match e {
                 ExecError::Launch(_) => "Launch",
                 ExecError::BarrierDivergence { .. } => "BarrierDivergence",
+                ExecError::OutsideMask { .. } => "OutsideMask",
                 ExecError::NoProgress { .. } => "NoProgress",
                 ExecError::StepLimit { .. } => "StepLimit",
                 ExecError::RecordLimit { .. } => "RecordLimit",

@@ -111,9 +111,6 @@ impl<'a> Engine<'a> {
             too_many_records: false,
             timeline: options.timeline.then(Timeline::default),
             timing: match &options.timing {
-                Some(_) if options.mode == Mode::Its => {
-                    return Err(LaunchError::TimedIndependently.into());
-                }
                 Some(model) => Some(Recorder::new(linked, model, dims.warps)?),
                 None => None,
             },
@@ -245,7 +242,10 @@ impl<'a> Engine<'a> {
                 w.alone = able == 1;
                 *state = match self.run_warp(w)? {
                     Pause::Finished => State::Ended,
-                    Pause::Barrier => State::Waiting,
+                    Pause::Barrier => {
+                        self.time_barrier(w);
+                        State::Waiting
+                    }
                     Pause::Yield => State::Yielded,
                 };
                 able -= usize::from(*state != State::Yielded);

@@ -77,9 +77,6 @@ pub enum LaunchError {
         /// Bytes; saturated.
         bytes: u64,
     },
-    /// The model of time is asked of lanes that are scheduled independently.
-    #[error("the timing model is for stack mode only")]
-    TimedIndependently,
     /// A block is too large for the multiprocessor of the model of time.
     #[error("a block of {warps} warps; the timing model has room for {room}")]
     NotResident {
@@ -135,10 +132,32 @@ pub enum ExecError {
          arrived {arrived:#010x}, missing {missing:#010x}"
     )]
     BarrierDivergence {
-        /// Lanes at the barrier.
+        /// Lanes at the barrier; at a `warp_sync` those with the same mask.
         arrived: u32,
-        /// Live lanes of the warp elsewhere.
+        /// Live lanes of the warp elsewhere; at a `warp_sync` those that the mask
+        /// names.
         missing: u32,
+        /// Where.
+        site: Site,
+        /// Where in the source.
+        origin: Origin,
+        /// The function, by its position in the module.
+        function: usize,
+        /// Linear block number in the grid.
+        grid_block: u64,
+        /// Warp in the block.
+        warp: u32,
+    },
+    /// Lanes execute a `warp_sync` whose mask does not name them.
+    #[error(
+        "warp_sync at {site} ({origin}): block {grid_block}, warp {warp}: \
+         lanes {lanes:#010x} are not in their own mask, {mask:#010x}"
+    )]
+    OutsideMask {
+        /// Lanes that their masks do not name.
+        lanes: u32,
+        /// The mask of the lowest of them.
+        mask: u32,
         /// Where.
         site: Site,
         /// Where in the source.

@@ -44,6 +44,7 @@
 pub(crate) mod frames;
 pub(crate) mod progress;
 pub(crate) mod schedule;
+mod syncs;
 
 use warpfold_ir::Block;
 
@@ -53,6 +54,7 @@ use crate::local::{LocalStack, Placed};
 use crate::warp::Cursor;
 use frames::Frames;
 use progress::Progress;
+use syncs::Syncs;
 
 /// Where a group goes on, in its frame.
 #[derive(Clone, Copy, Debug)]
@@ -61,9 +63,8 @@ pub(crate) enum At {
     Block(Block),
     /// Behind a call.
     Behind(Behind),
-    /// Behind a `barrier` or `warp_sync`, where the lanes came when these were
-    /// live.
-    Sync(Cursor, u32),
+    /// Behind a `barrier` or `warp_sync`.
+    Sync(Cursor),
 }
 
 impl At {
@@ -72,7 +73,7 @@ impl At {
         match self {
             Self::Block(b) => (0, b.as_u32(), 0),
             Self::Behind(at) => (1, 0, at.segment),
-            Self::Sync(at, _) => (2, at.segment as u32, at.op),
+            Self::Sync(at) => (2, at.segment as u32, at.op),
         }
     }
 }
@@ -134,6 +135,8 @@ pub(crate) struct Its {
     /// In the order they were armed.
     barriers: Vec<Convergence>,
     pub frames: Frames,
+    /// Who waits at a `warp_sync`.
+    syncs: Syncs,
     progress: Progress,
 }
 
@@ -142,6 +145,7 @@ impl Its {
     pub(crate) fn start(&mut self, entry: Block, mask: u32, local: Placed) {
         self.groups.clear();
         self.barriers.clear();
+        self.syncs = Syncs::default();
         self.progress = Progress::default();
         self.frames.start(mask, local);
         self.current = Some(Group {

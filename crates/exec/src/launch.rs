@@ -96,7 +96,7 @@ pub struct ExecOptions {
     pub call_depth: u32,
     /// Record a [`Timeline`](crate::Timeline).
     pub timeline: bool,
-    /// Schedule what runs by this [model of time](crate::timing); stack mode only.
+    /// Schedule what runs by this [model of time](crate::timing).
     pub timing: Option<TimingModel>,
     /// Make a [`Profile`](warpfold_analysis::Profile).
     pub profile: bool,

@@ -77,6 +77,7 @@ mod timeline;
 pub mod timing;
 mod transactions;
 mod warp;
+mod warp_sync;
 
 pub use check::{CheckError, Checked, Checks, PoisonUse, RacingAccess, RacingKind, Where};
 pub use counters::{

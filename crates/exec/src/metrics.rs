@@ -2,7 +2,7 @@
 
 use warpfold_ir::{CostClass, CounterClass};
 
-use crate::counters::{Counters, LoadStore};
+use crate::counters::{Counters, LoadStore, Transactions};
 
 /// `part / whole`, or `None` for nothing.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
@@ -15,6 +15,18 @@ fn sides<T>(t: &LoadStore<T>) -> [(&'static str, &T); 3] {
         ("store", &t.stores),
         ("atomic", &t.atomics),
     ]
+}
+
+impl Transactions {
+    /// Sectors that a request takes on average.
+    pub fn sectors_per_request(&self) -> Option<f64> {
+        ratio(self.sectors, self.requests)
+    }
+
+    /// Sectors that a request would take on average if its bytes were neighbours.
+    pub fn ideal_per_request(&self) -> Option<f64> {
+        ratio(self.ideal, self.requests)
+    }
 }
 
 impl Counters {
@@ -45,16 +57,6 @@ impl Counters {
     pub fn branch_efficiency(&self) -> Option<f64> {
         let branches = self.branches.total();
         ratio(100 * (branches - self.divergent_branch), branches)
-    }
-
-    /// Sectors per request of global loads or stores.
-    pub fn sectors_per_request(&self, store: bool) -> Option<f64> {
-        let t = if store {
-            &self.global.stores
-        } else {
-            &self.global.loads
-        };
-        ratio(t.sectors, t.requests)
     }
 
     /// Every counter with its name, in a fixed order: text and JSON come from
@@ -101,12 +103,14 @@ impl Counters {
             for (side, t) in sides(t) {
                 add(&format!("{space}_{side}_requests"), t.requests);
                 add(&format!("{space}_{side}_sectors"), t.sectors);
+                add(&format!("{space}_{side}_sectors_ideal"), t.ideal);
                 add(&format!("{space}_{side}_lines"), t.lines);
             }
         }
         for (side, t) in sides(&self.shared) {
             add(&format!("shared_{side}_requests"), t.requests);
             add(&format!("shared_{side}_wavefronts"), t.wavefronts);
+            add(&format!("shared_{side}_wavefronts_ideal"), t.ideal);
             add(&format!("shared_{side}_conflicts"), t.conflicts);
         }
         for (lanes, &n) in self.active_lanes.iter().enumerate().skip(1) {
@@ -117,6 +121,41 @@ impl Counters {
 
     /// The derived metrics that are defined, with their names.
     pub fn metrics(&self) -> Vec<(&'static str, f64)> {
+        let (global, local) = (&self.global, &self.local);
+        let sectors = [
+            (
+                "global_load_sectors_per_request",
+                global.loads.sectors_per_request(),
+            ),
+            (
+                "global_load_sectors_per_request_ideal",
+                global.loads.ideal_per_request(),
+            ),
+            (
+                "global_store_sectors_per_request",
+                global.stores.sectors_per_request(),
+            ),
+            (
+                "global_store_sectors_per_request_ideal",
+                global.stores.ideal_per_request(),
+            ),
+            (
+                "local_load_sectors_per_request",
+                local.loads.sectors_per_request(),
+            ),
+            (
+                "local_load_sectors_per_request_ideal",
+                local.loads.ideal_per_request(),
+            ),
+            (
+                "local_store_sectors_per_request",
+                local.stores.sectors_per_request(),
+            ),
+            (
+                "local_store_sectors_per_request_ideal",
+                local.stores.ideal_per_request(),
+            ),
+        ];
         [
             (
                 "thread_inst_executed_per_inst_executed",
@@ -135,16 +174,9 @@ impl Counters {
                 self.warp_nonpred_execution_efficiency(),
             ),
             ("branch_efficiency", self.branch_efficiency()),
-            (
-                "global_load_sectors_per_request",
-                self.sectors_per_request(false),
-            ),
-            (
-                "global_store_sectors_per_request",
-                self.sectors_per_request(true),
-            ),
         ]
         .into_iter()
+        .chain(sectors)
         .filter_map(|(name, x)| x.map(|x| (name, x)))
         .collect()
     }

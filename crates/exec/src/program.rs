@@ -25,7 +25,7 @@ pub(crate) struct Op {
     /// Second operand.
     pub b: Reg,
     /// Third operand; or the number of a condition code, of an operand's type
-    /// or of an [`Access`].
+    /// or of an [`Access`]; or how many operands a `warp_sync` has.
     pub c: u16,
     /// Number of a [`GuardCode`], or [`NO_GUARD`].
     pub guard: u16,

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::events::{Event, EventKind};
 use crate::launch::Mode;
 use crate::outcome::{Site, TrapRecord};
-use crate::program::{Access, Op};
+use crate::program::{Access, Issues, Op};
 use crate::registers::{Place, lanes_of};
 use crate::timeline::{Issue, Pass, StackEntry};
 use crate::warp::{Cursor, Warp};
@@ -50,8 +50,32 @@ impl Engine<'_> {
     /// A segment of a pass begins. Returns the record of its first issue.
     #[inline(always)]
     pub(crate) fn record_segment(&mut self, segment: usize, mask: u32, pass: u32) -> usize {
+        match self.timeline {
+            Some(_) => {
+                let code = &self.program.segments[segment];
+                self.record_issues(code.first as usize, segment, mask, pass)
+            }
+            None => 0,
+        }
+    }
+
+    /// What is left of a segment is taken up. Returns the record that the segment's
+    /// first issue would have.
+    pub(crate) fn record_rest(&mut self, at: Cursor, mask: u32) -> usize {
+        if self.timeline.is_none() {
+            return 0;
+        }
+        let done = at.op - self.program.segments[at.segment].first as usize;
+        // At least that many records were made before.
+        self.record_issues(at.op, at.segment, mask, at.pass)
+            .saturating_sub(done)
+    }
+
+    /// Records the issues of a segment from an op on. Returns the first record.
+    fn record_issues(&mut self, op: usize, segment: usize, mask: u32, pass: u32) -> usize {
         let code = self.program.segments[segment];
-        if self.timeline.is_none() || !self.spend_records(code.issues.all) {
+        let all = self.program.issues(op as u32, code.end, code.last).all;
+        if !self.spend_records(all) {
             return 0;
         }
         let Some(t) = &mut self.timeline else {
@@ -64,7 +88,7 @@ impl Engine<'_> {
             mask,
             on: mask,
         };
-        let ops = code.first as usize..code.end as usize;
+        let ops = op..code.end as usize;
         let insts = self.program.insts[ops].iter();
         t.issues.extend(insts.map(|&i| issue(Site::Inst(i))));
         if code.last {
@@ -98,11 +122,13 @@ impl Engine<'_> {
         }
     }
 
-    /// Only the lanes `left` go on to `n` recorded issues. With none left the
-    /// records are void and go at the end.
-    pub(crate) fn correct_records(&mut self, record: usize, n: usize, left: u32) {
+    /// Only the lanes `left` go on to what is left of a segment from the cursor on.
+    /// With none left the records are void and go at the end.
+    pub(crate) fn correct_records(&mut self, at: Cursor, rest: Issues, left: u32) {
         let Some(t) = &mut self.timeline else { return };
-        for issue in t.issues.iter_mut().skip(record).take(n) {
+        let first = self.program.segments[at.segment].first as usize;
+        let record = at.record + (at.op - first);
+        for issue in t.issues.iter_mut().skip(record).take(rest.all as usize) {
             issue.mask = left;
             issue.on = left;
         }

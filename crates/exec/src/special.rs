@@ -51,17 +51,15 @@ impl Engine<'_> {
                 // Like an exit, it ends its segment.
                 Ok(Special::Exit(on.mask))
             }
-            Opcode::Barrier | Opcode::WarpSync => {
-                let all = w.live & !on.mask == 0;
-                match (opcode, self.options.mode) {
-                    (Opcode::Barrier, _) if all => Ok(Special::Wait(State::Barrier)),
-                    (_, _) if all => Ok(Special::Next),
-                    // The others wait until these are at their join.
-                    (_, Mode::Stack) => Err(self.barrier_divergence(w, i, on.mask)),
-                    (Opcode::Barrier, Mode::Its) => Ok(Special::Wait(State::Barrier)),
-                    (_, Mode::Its) => Ok(Special::Wait(State::WarpSync)),
+            Opcode::Barrier => match w.live & !on.mask {
+                0 => Ok(Special::Wait(State::Barrier)),
+                // These wait until the others are at their join.
+                missing if self.options.mode == Mode::Stack => {
+                    Err(self.barrier_divergence(w, i, on.mask, missing))
                 }
-            }
+                _ => Ok(Special::Wait(State::Barrier)),
+            },
+            Opcode::WarpSync => self.warp_sync(w, i, on.mask),
             _ => {
                 if !cross::execute(&mut w.registers, opcode, ty, op, on)
                     && let Some(ids) = self.special_register(w, opcode)
@@ -78,11 +76,17 @@ impl Engine<'_> {
     }
 
     /// Lanes wait at op `i` for others that cannot come.
-    pub(crate) fn barrier_divergence(&self, w: &Warp, i: usize, arrived: u32) -> ExecError {
+    pub(crate) fn barrier_divergence(
+        &self,
+        w: &Warp,
+        i: usize,
+        arrived: u32,
+        missing: u32,
+    ) -> ExecError {
         let (site, origin) = self.program.site(i);
         ExecError::BarrierDivergence {
             arrived,
-            missing: w.live & !arrived,
+            missing,
             site,
             origin,
             function: w.state.function,

@@ -21,7 +21,10 @@ impl Engine<'_> {
             }
             let top = w.stack.top().copied();
             let (cursor, mask) = match w.state.resume.take() {
-                Some(Resume::Barrier(cursor)) => (cursor, top.map_or(0, |e| e.mask)),
+                Some(Resume::Barrier(cursor)) => {
+                    self.time_rest(w, cursor);
+                    (cursor, top.map_or(0, |e| e.mask))
+                }
                 Some(Resume::Call(behind, mask)) => match mask & w.live {
                     0 => continue,
                     left => (self.go_on(w, behind, left)?, left),
@@ -39,6 +42,9 @@ impl Engine<'_> {
                 Flow::End(mask) => self.terminate(w, cursor, mask)?,
                 Flow::Gone | Flow::Call => {}
                 Flow::Wait { at, .. } => {
+                    if self.timing.is_some() {
+                        self.time_cut(w, self.rest(at).all);
+                    }
                     w.state.resume = Some(Resume::Barrier(at));
                     return Ok(Pause::Barrier);
                 }

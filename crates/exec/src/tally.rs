@@ -194,6 +194,16 @@ impl Tally {
         }
     }
 
+    /// Notes that these ops, and the terminator if `term`, issue after all.
+    pub(crate) fn take_up(&mut self, ops: std::ops::Range<usize>, term: Option<Block>) {
+        for n in &mut self.functions[self.at].abandoned[ops] {
+            *n -= 1;
+        }
+        if let Some(b) = term {
+            self.functions[self.at].abandoned_terms[b] -= 1;
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn guarded(&mut self, active: u32, on: u32) {
         self.counters.thread_inst_executed_pred_on += u64::from(on.count_ones());

@@ -19,7 +19,7 @@ use crate::lanes::execute;
 use crate::launch::Mode;
 use crate::local::LocalStack;
 use crate::loops::Step;
-use crate::program::{NO_GUARD, Op};
+use crate::program::{Issues, NO_GUARD, Op};
 use crate::progress::Progress;
 use crate::registers::{LANES, On, Registers};
 use crate::special::Special;
@@ -328,18 +328,64 @@ impl Engine<'_> {
         self.tally.take_back(rest, before, &mut w.counters);
         self.retire(w, at.segment, lanes);
         let left = mask & !lanes;
+        let next = Cursor { op: i + 1, ..at };
         if left != 0 {
             let after = w.lanes(left);
             self.tally.add(rest, after, &mut w.counters);
+            self.correct_records(next, rest, left);
         } else {
-            self.steps_left += rest.all;
-            self.time_cut(w, rest.all);
-            let term = code.last.then_some(code.block);
-            self.tally.abandon(i + 1..code.end as usize, term);
+            self.abandon(w, next, rest);
         }
-        let record = at.record + (i + 1 - code.first as usize);
-        self.correct_records(record, rest.all as usize, left);
         left
+    }
+
+    /// What was counted of a segment from the cursor on does not happen. Its lanes
+    /// are taken back elsewhere.
+    fn abandon(&mut self, w: &Warp, at: Cursor, rest: Issues) {
+        let code = &self.program.segments[at.segment];
+        self.steps_left += rest.all;
+        self.time_cut(w, rest.all);
+        let term = code.last.then_some(code.block);
+        self.tally.abandon(at.op..code.end as usize, term);
+        self.correct_records(at, rest, 0);
+    }
+
+    /// What is left of a segment behind the cursor.
+    pub(crate) fn rest(&self, at: Cursor) -> Issues {
+        let code = &self.program.segments[at.segment];
+        self.program.issues(at.op as u32, code.end, code.last)
+    }
+
+    /// Lanes stop at the cursor: what is left of the segment is counted when they
+    /// [take it up](Self::take_up), since other lanes run before.
+    #[cold]
+    pub(crate) fn put_off(&mut self, w: &mut Warp, at: Cursor, mask: u32) {
+        let rest = self.rest(at);
+        let lanes = w.lanes(mask);
+        self.tally.take_back(rest, lanes, &mut w.counters);
+        self.abandon(w, at, rest);
+    }
+
+    /// Lanes go on at the cursor, where they stopped.
+    pub(crate) fn take_up(
+        &mut self,
+        w: &mut Warp,
+        at: Cursor,
+        mask: u32,
+    ) -> Result<Cursor, ExecError> {
+        if self.too_many_records {
+            return Err(self.record_limit());
+        }
+        let code = &self.program.segments[at.segment];
+        let rest = self.rest(at);
+        self.spend_steps(w, rest.all, at.block, mask)?;
+        let lanes = w.lanes(mask);
+        self.tally.add(rest, lanes, &mut w.counters);
+        let term = code.last.then_some(code.block);
+        self.tally.take_up(at.op..code.end as usize, term);
+        self.time_rest(w, at);
+        let record = self.record_rest(at, mask);
+        Ok(Cursor { record, ..at })
     }
 
     /// Evaluates a guard: puts the `else` value where it is false, and returns

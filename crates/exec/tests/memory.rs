@@ -3,7 +3,7 @@
 mod support;
 use support::*;
 use warpfold_exec::{
-    Event, EventKind, GLOBAL_BASE, LOCAL_BASE, Launch, Memory, Outcome, events_of,
+    Event, EventKind, GLOBAL_BASE, LOCAL_BASE, Launch, Memory, Outcome, SHARED_BASE, events_of,
 };
 use warpfold_ir::{
     Function, FunctionBuilder, Imm, InstData, MemFlags, Opcode, Origin, SlotData, TrapCode, Type,
@@ -304,4 +304,82 @@ fn events_of_each_thread_in_order() {
         ]
     );
     assert_eq!(of(2), []);
+}
+
+/// A load or store of lanes that `on` switches, 4 bytes from the address each.
+fn guarded_access(op: Opcode) -> Function {
+    let mut f = FunctionBuilder::new("pattern");
+    let a = f.param(I64, true);
+    let on = f.param(PRED, true);
+    let x = f.param(I32, true);
+    f.set_guard(Some(warpfold_ir::Guard {
+        pred: on,
+        negated: false,
+        otherwise: None,
+    }));
+    match op {
+        Opcode::Store => store(&mut f, I32, x, a, 0),
+        _ => {
+            load(&mut f, I32, a, 0);
+        }
+    }
+    f.set_guard(None);
+    f.ret(&[]);
+    f.finish()
+}
+
+/// Sectors or wavefronts, and how few it could be, by pattern and space.
+#[test]
+fn what_requests_take_and_what_they_could() {
+    type Of = fn(u64) -> u64;
+    let all = u32::MAX;
+    // The pattern, the lanes; sectors and their ideal; wavefronts and theirs.
+    let patterns: [(Of, u32, [u64; 4]); 8] = [
+        (|t| 4 * t, all, [4, 4, 1, 1]),
+        // Misaligned.
+        (|t| 4 * t + 4, all, [5, 4, 1, 1]),
+        // Strided.
+        (|t| 8 * t, all, [8, 4, 2, 1]),
+        (|t| 128 * t, all, [32, 4, 32, 1]),
+        // Broadcast.
+        (|_| 64, all, [1, 1, 1, 1]),
+        (|t| 4 * (31 - t), all, [4, 4, 1, 1]),
+        // Some lanes only.
+        (|t| 4 * t, 0x0001_0001, [2, 1, 1, 1]),
+        (|t| 32 * t, 0x3FF, [10, 2, 3, 1]),
+    ];
+    for (offset, lanes, [sectors, ideal, wavefronts, ideal_wavefronts]) in patterns {
+        for op in [Opcode::Load, Opcode::Store] {
+            let run = |base: Option<u64>| {
+                let mut memory = Memory::new();
+                let global = memory.add(vec![0; 8192], false);
+                let base = base.unwrap_or(global);
+                let args = vec![
+                    varying(32, |t| (base + offset(t)) as i64),
+                    pred(32, |t| lanes >> t & 1 == 1),
+                    varying(32, |_| 0),
+                ];
+                let mut launch = with_memory(32, memory, args);
+                launch.shared = 8192;
+                run_launch(&guarded_access(op), &launch).unwrap().counters
+            };
+            let c = run(None);
+            let (mine, other) = match op {
+                Opcode::Store => (c.global.stores, c.global.loads),
+                _ => (c.global.loads, c.global.stores),
+            };
+            assert_eq!(
+                (mine.requests, mine.sectors, mine.ideal),
+                (1, sectors, ideal)
+            );
+            assert_eq!(other, warpfold_exec::Transactions::default());
+            let c = run(Some(SHARED_BASE));
+            let mine = match op {
+                Opcode::Store => c.shared.stores,
+                _ => c.shared.loads,
+            };
+            let expected = (1, wavefronts, ideal_wavefronts);
+            assert_eq!((mine.requests, mine.wavefronts, mine.ideal), expected);
+        }
+    }
 }

@@ -4,8 +4,12 @@
 mod support;
 use support::*;
 use warpfold_exec::timing::{LoadLevel, Timing, TimingModel, WarpState};
-use warpfold_exec::{Arg, ExecError, ExecOptions, Launch, LaunchError, Memory, SHARED_BASE, run};
-use warpfold_ir::{CostClass, Function, FunctionBuilder, Guard, Opcode, TrapCode, Type};
+use warpfold_exec::{
+    Arg, ExecError, ExecOptions, Launch, LaunchError, Memory, Mode, SHARED_BASE, run, run_module,
+};
+use warpfold_ir::{
+    CostClass, Function, FunctionBuilder, Guard, Opcode, TrapCode, Type, parse_module,
+};
 use warpfold_machine::Machine;
 
 const CLASSES: usize = CostClass::ALL.len();
@@ -30,12 +34,19 @@ fn model(latency: u32) -> TimingModel {
 
 fn timed_launch(func: &Function, launch: &Launch, model: TimingModel) -> Result<Timing, ExecError> {
     warpfold_ir::verify(func).unwrap();
-    let options = ExecOptions {
-        timing: Some(model),
-        ..ExecOptions::default()
+    let timed_in = |mode| {
+        let options = ExecOptions {
+            mode,
+            timing: Some(model),
+            ..ExecOptions::default()
+        };
+        run(func, launch, &options)
     };
-    let o = run(func, launch, &options)?;
+    let o = timed_in(Mode::Stack)?;
     let t = o.timing.unwrap();
+    // No lane waits for another here.
+    let its = timed_in(Mode::Its)?;
+    assert_eq!((its.counters.yields, its.timing.as_ref()), (0, Some(&t)));
     assert_eq!(t.issued, o.counters.inst_executed);
     let slots = t.issue_active + t.no_eligible + t.no_warp;
     assert_eq!(u64::from(t.schedulers) * (t.cycles - t.launch), slots);
@@ -486,4 +497,92 @@ fn machines_order_the_same_launch() {
         assumed,
         [CostClass::Branch, CostClass::Jump, CostClass::Ctl]
     );
+}
+
+/// A kernel in text, in ITS mode.
+fn independently(text: &str, launch: &Launch) -> Timing {
+    let m = parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    warpfold_ir::verify_module(&m).unwrap();
+    let options = ExecOptions {
+        mode: Mode::Its,
+        timing: Some(model(4)),
+        ..ExecOptions::default()
+    };
+    let o = run_module(&m, &m.functions[0].name, launch, &options).unwrap();
+    let t = o.timing.unwrap();
+    assert_eq!(t.issued, o.counters.inst_executed);
+    t
+}
+
+/// A lock that two lanes want: what the groups of a warp do follows in one order, and a
+/// yield is an issue that the warp waits for like a branch.
+#[test]
+fn groups_of_a_warp_take_turns() {
+    let mut memory = Memory::new();
+    let lock = memory.add(vec![0; 8], false);
+    let launch = Launch {
+        memory,
+        ..Launch::linear(1, 2).with_args(vec![Arg::Uniform(lock.into())])
+    };
+    let t = independently(
+        "
+function %lock(i64) {
+block0(v0: i64):
+    v1 = const.i32 0
+    v2 = const.i32 1
+    jump block1
+
+block1:
+    v3 = atomic_cas.i32 v1, v2, v0
+    v4 = icmp.i32 ne v3, v1
+    br v4, block1, block2
+
+block2:
+    v5 = atomic_add.i32 v2, v0+4
+    v6 = atomic_xchg.i32 v1, v0
+    ret
+}",
+        &launch,
+    );
+    // The jump at 0, the swap at 4, the comparison at 204, the branch at 208, the yield
+    // of lane 1 at 212. Lane 0 then: 216, 217 and its end at 218. Lane 1 again: the swap
+    // at 222, 422, 426, and 430 to 432; it is over at 436.
+    assert_eq!(t.cycles, 436);
+    assert_eq!(t.issue_active, 1 + 3 + 1 + 3 + 3 + 3);
+    assert_eq!(t.state(WarpState::Memory), 2 * 199);
+    // After the comparisons; the jump, branches, yield and ends.
+    assert_eq!(t.state(WarpState::Dependency), 2 * 3);
+    assert_eq!(t.state(WarpState::Control), 6 * 3);
+}
+
+/// Each side of a branch comes to a barrier of its own; the warp waits when both have.
+#[test]
+fn a_warp_waits_at_a_barrier_when_its_last_group_does() {
+    let text = "
+function %k(pred varying) {
+block0(v0: pred):
+    br v0, block1, block2
+
+block1:
+    barrier
+    jump block3
+
+block2:
+    barrier
+    jump block3
+
+block3:
+    ret
+}";
+    let half = |n: u64| vec![pred(n, |t| t % 2 == 0)];
+    let t = independently(text, &Launch::linear(1, 32).with_args(half(32)));
+    // The branch at 0, barriers at 4 and 5, complete at 9; jumps at 9 and 13, the
+    // return at 17.
+    assert_eq!(t.cycles, 21);
+    assert_eq!(t.state(WarpState::Barrier), 3);
+    // Two warps: branches at 0 and 1, barriers at 4 and 5 of the one and the other by
+    // turns up to 7, complete at 11.
+    let t = independently(text, &Launch::linear(1, 64).with_args(half(64)));
+    assert_eq!(t.cycles, 11 + 12 + 1);
+    assert_eq!(t.state(WarpState::Barrier), 4 + 3);
 }

@@ -31,7 +31,7 @@ This page is rendered from the opcode table in `crates/ir/src/table.rs`; after a
 `BLESS=1 cargo test -p warpfold-ir` writes it anew.
 
 The type `T` of an instruction is the suffix of its mnemonic (`iadd.i32`). Where only one type is
-possible there is no suffix. *int* is any of i8, i16, i32, i64, i128; *float* f16, f32 or f64; *num* any type
+possible there is no suffix. An operand with `?` may be left out. *int* is any of i8, i16, i32, i64, i128; *float* f16, f32 or f64; *num* any type
 but `pred`; *addr* i32 or i64. Loads and stores that name a width (`uload8`, `istore32`) take integers
 wider than it.
 
@@ -66,7 +66,11 @@ fn row(page: &mut String, op: Opcode) {
         .into_iter()
         .map(str::to_owned)
         .collect();
-    form.extend(shape.operands().iter().map(|&o| operand(op, o)));
+    let required = shape.operands().len() - shape.optional();
+    form.extend(shape.operands().iter().enumerate().map(|(i, &o)| {
+        let optional = if i < required { "" } else { "?" };
+        operand(op, o) + optional
+    }));
     let mut form = form.join(", ");
     if shape.imm() == ImmKind::Mem {
         form.push_str(" + offset");

@@ -161,7 +161,7 @@ macro_rules! for_each_opcode {
             ActiveMask "active_mask" ActiveMask Cross "Mask of the participating lanes.", ();
 
             Barrier "barrier" Sync Bar "Waits for every live lane of the block.", ();
-            WarpSync "warp_sync" Sync Cross "Waits for every live lane of the warp.", ();
+            WarpSync "warp_sync" WarpSync Cross "Waits for every live lane that the mask names, each with the same mask; without a mask for all.", ();
             Fence "fence" Sync Load "Orders memory accesses of the lane.", ();
 
             Exit "exit" Exit Ctl "Lanes whose guard holds retire.", ();

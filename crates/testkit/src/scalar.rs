@@ -8,13 +8,13 @@
 //! joins, schedulers and fast paths could get wrong, in kernels that CLIF cannot
 //! say (with guards, say) as in others.
 //!
-//! The threads of a block run in turns: each to its next barrier or end, then the
-//! next. Of a lane-wise opcode [`warpfold::ir::eval`] says what one lane does; all
+//! The threads of a block run in turns: each to its next barrier, `warp_sync` or end,
+//! then the next. When all that are left are at one they go on; those at a `warp_sync`
+//! earlier, as soon as all that their mask names are at one with the same mask. Of a lane-wise opcode [`warpfold::ir::eval`] says what one lane does; all
 //! else, memory included, is done here and shares no code with the executor. What a
 //! guard leaves undefined is a number that nothing else has.
 //!
-//! Not run are cross-lane operations and `warp_sync`: [`unsupported`] says so
-//! beforehand.
+//! Not run are cross-lane operations: [`unsupported`] says so beforehand.
 
 mod compare;
 mod memory;
@@ -66,6 +66,9 @@ pub enum ScalarError {
     /// The function was not verified, or the launch does not fit it.
     #[error("the function or its launch is not complete")]
     Incomplete,
+    /// Threads wait for ever, for others at a barrier or a `warp_sync`.
+    #[error("threads wait for ever at barriers")]
+    Deadlock,
     /// More steps than allowed.
     #[error("more than {0} steps")]
     StepLimit(u64),
@@ -79,8 +82,7 @@ pub fn unsupported(functions: &[&Function]) -> Option<Opcode> {
     });
     let mut lanes = all.filter(|op| {
         let effects = op.effects();
-        let across = effects.convergent && !effects.calls && !effects.syncs;
-        across || *op == Opcode::WarpSync
+        effects.convergent && !effects.calls && !effects.syncs
     });
     lanes.next()
 }
@@ -117,13 +119,7 @@ pub fn run(
         let mut running: Vec<Thread> = (0..threads)
             .map(|thread| Thread::new(&world, kernel, block, thread))
             .collect::<Result<_, _>>()?;
-        let mut open = true;
-        while open {
-            open = false;
-            for thread in running.iter_mut().filter(|t| t.end.is_none()) {
-                open |= world.run(thread)? == Pause::Barrier;
-            }
-        }
+        world.run_block(&mut running)?;
         for thread in running {
             ends.push(thread.end.ok_or(ScalarError::Incomplete)?);
         }
@@ -143,4 +139,55 @@ struct World<'a> {
     memory: Memory,
     left: u64,
     limit: u64,
+}
+
+impl World<'_> {
+    /// Runs the threads of a block to their ends.
+    fn run_block(&mut self, threads: &mut [Thread]) -> Result<(), ScalarError> {
+        // Why each one stopped; `None` of those that can run.
+        let mut stopped: Vec<Option<Pause>> = vec![None; threads.len()];
+        loop {
+            let mut ran = false;
+            for (thread, stopped) in threads.iter_mut().zip(&mut stopped) {
+                if stopped.is_none() {
+                    *stopped = Some(self.run(thread)?);
+                    ran = true;
+                }
+            }
+            let open = |p: &Option<Pause>| *p != Some(Pause::Ended);
+            if !stopped.iter().any(open) {
+                return Ok(());
+            }
+            if stopped
+                .iter()
+                .filter(|p| open(p))
+                .all(|p| *p == Some(Pause::Barrier))
+            {
+                stopped
+                    .iter_mut()
+                    .filter(|p| open(p))
+                    .for_each(|p| *p = None);
+                continue;
+            }
+            for warp in stopped.chunks_mut(32) {
+                let now = warp.to_vec();
+                for (lane, thread) in warp.iter_mut().enumerate() {
+                    let Some(Pause::WarpSync(mask)) = now[lane] else {
+                        continue;
+                    };
+                    let come = |(l, p): (usize, &Option<Pause>)| {
+                        mask >> l & 1 == 0
+                            || matches!(p, Some(Pause::Ended))
+                            || *p == Some(Pause::WarpSync(mask))
+                    };
+                    if mask >> lane & 1 == 1 && now.iter().enumerate().all(come) {
+                        *thread = None;
+                    }
+                }
+            }
+            if !ran && stopped.iter().all(Option::is_some) {
+                return Err(ScalarError::Deadlock);
+            }
+        }
+    }
 }

@@ -239,6 +239,7 @@ pub(crate) fn block_line(func: &Function, b: warpfold_ir::Block) -> u32 {
 pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecError) -> Errors {
     let at = match *e {
         ExecError::BarrierDivergence { function, .. }
+        | ExecError::OutsideMask { function, .. }
         | ExecError::NoProgress { function, .. }
         | ExecError::StepLimit { function, .. } => function,
         ExecError::Check(ref found) => found.at().function,
@@ -250,7 +251,9 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
         return Diagnostic::new(file, one_line(&e.to_string())).into();
     };
     let line = match e {
-        ExecError::BarrierDivergence { origin, .. } => origin.line,
+        ExecError::BarrierDivergence { origin, .. } | ExecError::OutsideMask { origin, .. } => {
+            origin.line
+        }
         ExecError::Check(found) => found.at().origin.line,
         ExecError::NoProgress { block, .. } | ExecError::StepLimit { block, .. } => {
             block_line(func, *block)

@@ -105,7 +105,12 @@ pub(crate) fn transfer(
             Shape::known_uniform(ty, Scope::Warp, args[0].bits())
         }
         Form::Shuffle => Shape::tracked(ty, args[0].base_scope(), args[0].tracked_bits()),
-        Form::Store | Form::AtomicStore | Form::Sync | Form::Exit | Form::TrapIf => return None,
+        Form::Store
+        | Form::AtomicStore
+        | Form::Sync
+        | Form::WarpSync
+        | Form::Exit
+        | Form::TrapIf => return None,
         // The solver's: they may have several.
         Form::Call | Form::CallIndirect => return None,
     })

@@ -94,6 +94,13 @@ impl Checker {
         }
     }
 
+    /// Lanes of a warp have waited for each other.
+    pub(crate) fn warp_sync(&mut self, warp: u32, mask: u32) {
+        if let Some(races) = &mut self.races {
+            races.warp_sync(warp, mask);
+        }
+    }
+
     /// A block of the grid has ended.
     pub(crate) fn finish_block(&mut self, program: &Program<'_>, w: &Warp) -> Result {
         self.wide.finish_block().map_err(|(block, warp, scope)| {
@@ -321,9 +328,6 @@ impl Checker {
     ) -> Result {
         let inst = program.insts[i];
         let data = program.func.inst(inst);
-        if let (Opcode::WarpSync, Some(races)) = (data.op, &mut self.races) {
-            races.warp_sync(w.number);
-        }
         if data.op.effects().calls {
             for &r in &data.results {
                 w.state.shadow.set(r, mask, 0);
@@ -500,6 +504,7 @@ impl Engine<'_> {
         };
         let bytes = access.bytes as usize;
         for lane in lanes_of(request.global | request.shared) {
+            let known = races.known(w.number, lane);
             let address = request.address[lane];
             let global = request.global >> lane & 1 == 1;
             if global && self.memory.is_readonly_at(address) {
@@ -517,7 +522,7 @@ impl Engine<'_> {
                     kind,
                     byte,
                     lane: lane as u8,
-                    epoch: races.epoch(w.number),
+                    time: known[lane],
                     warp: w.number,
                     grid_block: w.grid_block,
                     thread: w.first_thread + lane as u64,
@@ -525,7 +530,8 @@ impl Engine<'_> {
                     site: Site::Inst(program.insts[i]),
                 };
                 let address = address.wrapping_add(k as u64);
-                if let Err(earlier) = races.access(address, global, touch, &mut checker.checked) {
+                let result = races.access(address, global, (touch, &known), &mut checker.checked);
+                if let Err(earlier) = result {
                     let programs = &self.linked.programs;
                     return Err(found(race(programs, address, [earlier, touch])));
                 }

@@ -31,6 +31,7 @@ use warpfold_analysis::Uniformity;
 pub use error::{CheckError, PoisonUse, RacingAccess, RacingKind, Where};
 
 use crate::linked::Linked;
+use crate::warp_sync::names_lanes;
 use claims::{FunctionClaims, Wide};
 use races::Races;
 
@@ -117,11 +118,13 @@ impl Checker {
                 None => FunctionClaims::default(),
             }
         });
+        let functions = linked.programs.iter().flatten().map(|p| p.func);
+        let lanes_named = names_lanes(functions);
         Some(Box::new(Self {
             claims: claims.collect(),
             wide: Wide::default(),
             poison: checks.poison,
-            races: checks.races.then(|| Races::new(blocks > 1)),
+            races: checks.races.then(|| Races::new(blocks > 1, lanes_named)),
             checked: Checked::default(),
         }))
     }

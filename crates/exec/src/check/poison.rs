@@ -42,7 +42,7 @@ pub(crate) fn strict_uses(func: &Function, inst: &InstData) -> SmallVec<[(Value,
                 uses.push((address, PoisonUse::Address));
             }
         }
-        Form::Ballot | Form::Vote | Form::ReadFirst | Form::Shuffle => {
+        Form::Ballot | Form::Vote | Form::ReadFirst | Form::Shuffle | Form::WarpSync => {
             uses.extend(inst.args.iter().map(|&v| (v, PoisonUse::CrossLane)));
         }
         Form::CallIndirect => {

@@ -8,6 +8,7 @@
 
 use warpfold_ir::Block;
 
+use super::syncs::Syncs;
 use super::{At, Convergence, Group, Its};
 use crate::engine::Engine;
 use crate::progress::BackEdges;
@@ -19,6 +20,7 @@ struct Snapshot {
     current: Option<Group>,
     groups: Vec<Group>,
     barriers: Vec<Convergence>,
+    syncs: Syncs,
     running: usize,
     /// Of the frame that ran, then those of the others with their numbers.
     registers: Registers,
@@ -49,6 +51,7 @@ impl Snapshot {
             current: its.current,
             groups: its.groups.clone(),
             barriers: its.barriers.clone(),
+            syncs: its.syncs.clone(),
             running: its.frames.running,
             registers: w.registers.clone(),
             others: others.map(|(i, _, f)| (i, f.registers.clone())).collect(),
@@ -65,6 +68,7 @@ impl Snapshot {
             && self.current == its.current
             && self.groups == its.groups
             && self.barriers == its.barriers
+            && self.syncs == its.syncs
             && same(&w.registers, &self.registers, its.frames.running_lanes())
             && its.frames.all_waiting().count() == self.others.len()
             && (its.frames.all_waiting().zip(&self.others))

@@ -13,7 +13,6 @@ use crate::error::ExecError;
 use crate::program::Issues;
 use crate::registers::Place;
 use crate::stack::Groups;
-use crate::tally::WarpLanes;
 use crate::warp::{Cursor, Flow, Pause, Warp};
 
 /// A yield: one issue.
@@ -39,18 +38,24 @@ impl Engine<'_> {
             let cursor = match group.at {
                 At::Block(b) => self.enter(w, b, group.mask)?,
                 At::Behind(behind) => self.go_on(w, behind, group.mask)?,
-                At::Sync(cursor, live) => {
-                    self.recount(w, cursor, group.mask, live);
-                    cursor
-                }
+                At::Sync(cursor) => self.take_up(w, cursor, group.mask)?,
             };
             match self.run_pass(w, cursor, group.mask)? {
                 Flow::End(mask) => self.terminate(w, cursor, mask)?,
                 Flow::Gone => w.its.current = None,
                 Flow::Wait { at, state } => {
                     if let Some(group) = w.its.current.take() {
-                        let at = At::Sync(at, w.live);
-                        w.its.put(Group { at, state, ..group });
+                        self.put_off(w, at, group.mask);
+                        let mask = group.mask;
+                        let at_sync = At::Sync(at);
+                        w.its.put(Group {
+                            at: at_sync,
+                            state,
+                            ..group
+                        });
+                        if state == State::WarpSync {
+                            self.come_to_sync(w, at.op - 1, mask);
+                        }
                     }
                 }
                 Flow::Call => {}
@@ -69,20 +74,6 @@ impl Engine<'_> {
         Some(w.its.take(least))
     }
 
-    /// Lanes go on in the middle of a segment. Its issues were counted when it
-    /// began, but other lanes may have left since.
-    fn recount(&mut self, w: &mut Warp, at: Cursor, mask: u32, live: u32) {
-        if live == w.live {
-            return;
-        }
-        let code = &self.program.segments[at.segment];
-        let rest = self.program.issues(at.op as u32, code.end, code.last);
-        let now = w.lanes(mask);
-        let then = WarpLanes { live, ..now };
-        self.tally.take_back(rest, then, &mut w.counters);
-        self.tally.add(rest, now, &mut w.counters);
-    }
-
     /// What becomes of a warp without a ready group: it pauses, or some are made
     /// ready.
     fn nothing_ready(&mut self, w: &mut Warp) -> Result<Option<Pause>, ExecError> {
@@ -97,10 +88,6 @@ impl Engine<'_> {
         if w.live == 0 {
             self.switch_frame(w, Frames::KERNEL);
             return Ok(Some(Pause::Finished));
-        }
-        if its.lanes(State::WarpSync) == w.live {
-            its.wake(State::WarpSync);
-            return Ok(None);
         }
         if its.lanes(State::Barrier) == w.live {
             return Ok(Some(Pause::Barrier));
@@ -119,12 +106,16 @@ impl Engine<'_> {
             return self.record_limit();
         };
         self.switch_frame(w, group.frame);
-        let arrived = w.its.lanes(group.state);
+        let at_barrier = w.its.lanes(State::Barrier);
         let op = match group.at {
-            At::Sync(at, _) => at.op - 1,
+            At::Sync(at) => at.op - 1,
             _ => 0,
         };
-        self.barrier_divergence(w, op, arrived)
+        let (arrived, missing) = match w.its.synced_in_vain(group.mask, w.live) {
+            Some(found) if group.state == State::WarpSync => found,
+            _ => (at_barrier, w.live & !at_barrier),
+        };
+        self.barrier_divergence(w, op, arrived, missing)
     }
 
     /// The order of two groups' places, then of their lowest lanes.
@@ -166,7 +157,7 @@ impl Engine<'_> {
                 code.map_or(0, |code| code.segments.start as usize)
             }
             At::Behind(behind) => behind.segment,
-            At::Sync(cursor, _) => return (cursor.segment, cursor.op),
+            At::Sync(cursor) => return (cursor.segment, cursor.op),
         };
         (segment, 0)
     }
@@ -226,6 +217,7 @@ impl Engine<'_> {
         let c = &mut self.tally.counters;
         c.classes[CostClass::Ctl.index()] += 1;
         c.yields += 1;
+        self.time_yield(w);
         self.record_yield(at, mask);
         Ok(())
     }
@@ -265,5 +257,6 @@ impl Engine<'_> {
         }
         w.its.retire(lanes);
         w.its.release(&mut self.tally.counters);
+        self.release_syncs(w);
     }
 }

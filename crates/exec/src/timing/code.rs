@@ -20,7 +20,7 @@ pub(crate) enum Kind {
     Plain,
     /// Load or atomic: the latency is that of the memory it reaches.
     Memory,
-    /// Waits for the other warps of the block.
+    /// A barrier: how long it takes to have arrived.
     Barrier,
     /// Nothing of the warp issues until it is resolved.
     Control,
@@ -54,6 +54,8 @@ pub(crate) struct Code {
     pub first: Vec<First>,
     /// The issue that each op is.
     pub issue_of_op: Vec<u32>,
+    /// The issue with which lanes give way.
+    pub yields: u32,
 }
 
 /// Where the numbers of a function begin.
@@ -75,6 +77,7 @@ impl Code {
             size: 0,
             first: Vec::new(),
             issue_of_op: Vec::new(),
+            yields: 0,
         };
         for program in &linked.programs {
             code.first.push(First {
@@ -86,7 +89,17 @@ impl Code {
                 code.function(program);
             }
         }
+        code.yields = code.issues.len() as u32;
+        let none = || std::iter::empty();
+        code.issue(CostClass::Ctl, Kind::Control, none(), none());
         code
+    }
+
+    /// The segment that an issue is part of.
+    pub(crate) fn segment_of(&self, issue: u32) -> &Range<u32> {
+        // Segments have issues, in order, and issues but for the yield segments.
+        let behind = self.segments.partition_point(|s| s.start <= issue);
+        &self.segments[behind.saturating_sub(1)]
     }
 
     fn function(&mut self, program: &Program<'_>) {

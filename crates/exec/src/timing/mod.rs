@@ -26,6 +26,8 @@
 //! - A load's value comes from shared memory or from the level of the hierarchy
 //!   that the model names, the same for every load. A load or store without a
 //!   lane on asks for nothing.
+//! - Groups of a warp that are scheduled independently issue in the order in which
+//!   they ran, from one scoreboard; a yield is resolved like a branch.
 //! - At a barrier a warp waits until all warps of its block that have not ended
 //!   are there.
 //!

@@ -9,19 +9,25 @@ use crate::timing::code::{Code, First};
 use crate::timing::model::TimingModel;
 use crate::timing::result::Timing;
 use crate::timing::sm::Multiprocessor;
-use crate::warp::Warp;
+use crate::warp::{Cursor, Warp};
 
 /// A step of a warp's way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// It issues this segment.
     Segment(u32),
+    /// It issues a segment from this issue on.
+    Rest(u32),
     /// In that segment: this issue reaches memory, shared or other.
     Access { issue: u32, shared: bool },
     /// Of that segment the last issues, so many, do not happen.
     Cut(u32),
     /// Lanes take this edge.
     Edge(u32),
+    /// Lanes give way.
+    Yield,
+    /// All its lanes that have not left wait for the other warps of the block.
+    Barrier,
 }
 
 /// The record of the block that runs, and the multiprocessor so far.
@@ -131,6 +137,32 @@ impl Engine<'_> {
     pub(crate) fn time_cut(&mut self, w: &Warp, n: u64) {
         if let Some(t) = &mut self.timing {
             t.push(w.number, |_| Some(Step::Cut(n as u32)));
+        }
+    }
+
+    /// Lanes of a warp go on in a segment, at the op of the cursor.
+    pub(crate) fn time_rest(&mut self, w: &Warp, at: Cursor) {
+        let done = at.op as u32 - self.program.segments[at.segment].first;
+        if let Some(t) = &mut self.timing {
+            let function = w.state.function;
+            t.push(w.number, |code| {
+                let segment = code.first[function].segment as usize + at.segment;
+                Some(Step::Rest(code.segments[segment].start + done))
+            });
+        }
+    }
+
+    /// Lanes of a warp give way.
+    pub(crate) fn time_yield(&mut self, w: &Warp) {
+        if let Some(t) = &mut self.timing {
+            t.push(w.number, |_| Some(Step::Yield));
+        }
+    }
+
+    /// A warp waits at a barrier.
+    pub(crate) fn time_barrier(&mut self, w: &Warp) {
+        if let Some(t) = &mut self.timing {
+            t.push(w.number, |_| Some(Step::Barrier));
         }
     }
 

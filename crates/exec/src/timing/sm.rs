@@ -5,6 +5,8 @@
 //! so the cycles between are counted at once. Everything follows from the order
 //! of warps and places; nothing is drawn.
 
+use std::ops::Range;
+
 use crate::error::{ExecError, LaunchError};
 use crate::timing::code::{Code, IssueCode, Kind};
 use crate::timing::model::TimingModel;
@@ -54,6 +56,8 @@ struct Resident {
     /// When the next issue has all it needs, and which operand comes last.
     earliest: u64,
     why: WarpState,
+    /// When what it has issued of barriers has arrived.
+    arrived: u64,
     /// All is issued; it ends at `held`.
     issued_all: bool,
     /// It has arrived at a barrier that is not complete.
@@ -183,6 +187,7 @@ impl Multiprocessor {
                 why_held: WarpState::Control,
                 earliest: self.now,
                 why: WarpState::Dependency,
+                arrived: self.now,
                 issued_all: false,
                 at_barrier: false,
                 ended: false,
@@ -325,14 +330,15 @@ impl Multiprocessor {
             let matters = issue.kind != Kind::Plain && issue.kind != Kind::Memory;
             self.issued_class[class] |= by_class && (matters || !issue.defs.is_empty());
             if issue.kind == Kind::Barrier {
-                w.at_barrier = true;
-                let block = w.block;
+                w.arrived = self.now + latency;
+            }
+            w.advance(code, &mut self.moved);
+            if w.at_barrier {
+                let (block, arrived) = (w.block, w.arrived.max(w.held));
                 let state = &mut self.blocks[block];
                 state.waiting += 1;
-                state.arrived = state.arrived.max(self.now + latency);
+                state.arrived = state.arrived.max(arrived);
                 self.complete_barrier(code, block);
-            } else {
-                w.advance(code, &mut self.moved);
             }
         }
     }
@@ -442,8 +448,15 @@ impl Resident {
             };
             self.next += 1;
             match step {
-                Step::Segment(segment) => self.enter(code, segment),
+                Step::Segment(segment) => self.enter(&code.segments[segment as usize]),
+                Step::Rest(issue) => self.enter(&(issue..code.segment_of(issue).end)),
+                Step::Yield => self.enter(&(code.yields..code.yields + 1)),
                 Step::Edge(edge) => self.take(code, edge, moved),
+                Step::Barrier => {
+                    // Behind it, the warp issues before it waits again.
+                    self.at_barrier = true;
+                    return;
+                }
                 Step::Access { .. } | Step::Cut(_) => {}
             }
         }
@@ -464,9 +477,8 @@ impl Resident {
         }
     }
 
-    /// Begins a segment.
-    fn enter(&mut self, code: &Code, segment: u32) {
-        let issues = &code.segments[segment as usize];
+    /// Begins these issues of a segment.
+    fn enter(&mut self, issues: &Range<u32>) {
         (self.issue, self.end) = (issues.start, issues.end);
         self.access = self.next;
         let inside = self.way[self.next..].iter();

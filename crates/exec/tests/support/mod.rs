@@ -57,11 +57,7 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
         panic!("{e:?}\n{func}");
     }
     let [stack, its] = Mode::ALL.map(|mode| {
-        let with = |options: ExecOptions| ExecOptions {
-            mode,
-            timing: options.timing.filter(|_| mode == Mode::Stack),
-            ..options
-        };
+        let with = |options: ExecOptions| ExecOptions { mode, ..options };
         let plain = run(func, launch, &with(ExecOptions::default()));
         let full = run(func, launch, &with(all_records()));
         match (&plain, &full) {
@@ -69,7 +65,6 @@ pub fn run_launch(func: &Function, launch: &Launch) -> Result<Outcome, ExecError
                 assert_eq!(plain.counters, full.counters, "records change nothing");
                 assert_eq!(plain.returns, full.returns);
                 check_identities(func, full);
-                assert_eq!(full.timing.is_some(), mode == Mode::Stack);
             }
             (a, b) => assert_eq!(a.as_ref().err(), b.as_ref().err()),
         }
@@ -94,6 +89,7 @@ pub fn check_modes(stack: &Outcome, its: &Outcome) {
         assert_eq!(a.divergent_branch, b.divergent_branch);
         assert_eq!(stack.blocks, its.blocks);
         assert_eq!(stack.branches.len(), its.branches.len());
+        assert_eq!(stack.timing, its.timing);
     }
 }
 
@@ -146,6 +142,14 @@ pub fn assert_checks_change_nothing(
 pub fn check_identities(func: &Function, o: &Outcome) {
     let c = &o.counters;
     assert!(c.lanes_add_up(), "{c:?}");
+    for t in [&c.global, &c.local] {
+        for t in [t.loads, t.stores, t.atomics] {
+            assert!(t.requests <= t.ideal && t.ideal <= t.sectors, "{c:?}");
+        }
+    }
+    for t in [c.shared.loads, c.shared.stores, c.shared.atomics] {
+        assert!(t.requests <= t.ideal && t.ideal <= t.wavefronts, "{c:?}");
+    }
     let timeline = o.timeline.as_ref().unwrap();
     assert_eq!(timeline.issues.len() as u64, c.inst_executed);
     assert!(

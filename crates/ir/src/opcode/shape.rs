@@ -169,6 +169,22 @@ impl Effects {
 }
 
 impl Shape {
+    /// How many of the operands, the last ones, may be left out together.
+    #[inline]
+    pub const fn optional(self) -> usize {
+        match self {
+            Self::WarpSync => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether an instruction may have `n` operands; of a call, the fixed ones.
+    #[inline]
+    pub const fn takes(self, n: usize) -> bool {
+        let all = self.operands().len();
+        n == all || n + self.optional() == all
+    }
+
     /// Whether this is an atomic access to memory.
     pub const fn is_atomic(self) -> bool {
         matches!(
@@ -339,6 +355,8 @@ shapes! {
     ActiveMask: I32 [] -> Same, None, convergent;
     /// Synchronisation and ordering.
     Sync: I32 [] -> None, None, reads, writes, convergent, syncs;
+    /// Synchronisation among the lanes of a mask, all of them where none is given.
+    WarpSync: I32 [I32] -> None, None, reads, writes, convergent, syncs;
     /// Guarded exit.
     Exit: I32 [] -> None, None, retires;
     /// Guarded trap.

@@ -119,7 +119,11 @@ impl<'a> Parser<'a> {
             self.count_results(op, expected, at, &results)?;
         }
         data.imm = self.leading_imm(body, op, ty)?;
-        for i in 0..op.shape().operands().len() {
+        let shape = op.shape();
+        for i in 0..shape.operands().len() {
+            if shape.takes(i) && !self.goes_on(i) {
+                break;
+            }
             if i > 0 || calls {
                 self.expect(',')?;
             }
@@ -153,6 +157,14 @@ impl<'a> Parser<'a> {
         }
         body.push(data, line);
         Ok(())
+    }
+
+    /// Whether another operand follows the first `n`.
+    fn goes_on(&self, n: usize) -> bool {
+        match &self.token {
+            Token::Word(word) => n == 0 && *word != "if",
+            token => n > 0 && *token == Token::Punct(','),
+        }
     }
 
     /// Checks that an instruction at byte `at` names as many results as it has.

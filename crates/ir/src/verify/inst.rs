@@ -46,9 +46,14 @@ impl Verifier<'_> {
             self.arguments(place, at, target, args);
             return;
         }
-        if data.args.len() != operands.len() {
+        let shape = data.op.shape();
+        if !shape.takes(data.args.len()) {
+            let or_less = match shape.optional() {
+                0 => String::new(),
+                n => format!("{} or ", operands.len() - n),
+            };
             let message = format!(
-                "`{}` takes {}, {} given",
+                "`{}` takes {or_less}{}, {} given",
                 data.op,
                 count(operands.len(), "operand"),
                 data.args.len()

@@ -3,7 +3,7 @@
 
 use warpfold_ir::{
     FloatCC, Function, FunctionBuilder, Guard, Imm, ImmKind, InstData, IntCC, MemFlags, Opcode,
-    Origin, SlotData, TrapCode, Type, Value,
+    Operand, Origin, SlotData, TrapCode, Type, Value,
 };
 
 /// A text with every construct of the language, exactly as it is printed.
@@ -186,7 +186,8 @@ fn immediates(op: Opcode, ty: Type) -> Vec<Imm> {
 /// Every way to fill the operands of `op` at type `ty`.
 fn operand_lists(op: Opcode, ty: Type, values: &[Value]) -> Vec<Vec<Value>> {
     let mut lists = vec![Vec::new()];
-    for operand in op.shape().operands() {
+    let operands = op.shape().operands();
+    for operand in operands {
         let choices: Vec<_> = Type::ALL
             .into_iter()
             .filter(|&t| operand.accepts(ty, t))
@@ -202,7 +203,18 @@ fn operand_lists(op: Opcode, ty: Type, values: &[Value]) -> Vec<Vec<Value>> {
             })
             .collect();
     }
+    match op.shape().optional() {
+        0 => {}
+        n => lists.push(values_of(&operands[..operands.len() - n], ty, values)),
+    }
     lists
+}
+
+/// The first way to fill these operands.
+fn values_of(operands: &[Operand], ty: Type, values: &[Value]) -> Vec<Value> {
+    let accepted = |o: &Operand| Type::ALL.into_iter().find(|&t| o.accepts(ty, t));
+    let types = operands.iter().filter_map(accepted);
+    types.map(|t| value_of(values, t)).collect()
 }
 
 /// A verified function with an opcode in every form it has: each type, operand

@@ -14,6 +14,8 @@ use super::{End, ScalarError, World};
 pub(super) enum Pause {
     Ended,
     Barrier,
+    /// At a `warp_sync` with this mask.
+    WarpSync(u32),
 }
 
 /// A thread.
@@ -47,7 +49,7 @@ struct Place {
 /// What an instruction did.
 enum Step {
     Next,
-    Pause,
+    Pause(Pause),
     End(End),
     /// A frame more, or another one.
     Moved,
@@ -145,7 +147,7 @@ impl World<'_> {
             let step = self.step(thread)?;
             match step {
                 Step::Next | Step::Moved => {}
-                Step::Pause => return Ok(Pause::Barrier),
+                Step::Pause(why) => return Ok(why),
                 Step::End(end) => {
                     thread.end = Some(end);
                     return Ok(Pause::Ended);
@@ -185,7 +187,11 @@ impl World<'_> {
         };
         let function = frame.function;
         match data.op {
-            Opcode::Barrier => return Ok(Step::Pause),
+            Opcode::Barrier => return Ok(Step::Pause(Pause::Barrier)),
+            Opcode::WarpSync => {
+                let mask = data.args.first().map_or(u32::MAX, |&v| frame.get(v) as u32);
+                return Ok(Step::Pause(Pause::WarpSync(mask)));
+            }
             Opcode::Exit => return Ok(Step::End(End::Exited)),
             Opcode::TrapIf => {
                 let Imm::Trap(code) = data.imm else {

@@ -334,7 +334,12 @@ fn every_rule_across_lanes_holds() {
             // The table of patterns; memory is what may differ, not the rule.
             Form::Load | Form::AtomicLoad | Form::AtomicRmw | Form::AtomicCas => false,
             // Nothing results, or nothing is known.
-            Form::Store | Form::AtomicStore | Form::Sync | Form::Exit | Form::TrapIf => false,
+            Form::Store
+            | Form::AtomicStore
+            | Form::Sync
+            | Form::WarpSync
+            | Form::Exit
+            | Form::TrapIf => false,
             Form::Call | Form::CallIndirect => false,
             _ => {
                 assert!(is_lane_wise(op), "{op} is tried by no test");

@@ -135,12 +135,20 @@ fn operands_have_the_types_of_the_table() {
             "operand 3: expected an address (i64 or i32), v1 is i16",
         ),
         ("v8 = not v2", "operand 1: expected pred, v2 is i32"),
+        ("warp_sync v3", "operand 1: expected i32, v3 is i64"),
     ] {
         only(&with_lines(line), first(), message);
     }
     let mut f = with_lines("v8 = iadd.i32 v2, v2");
     f.inst_mut(Inst::new(0)).args.pop();
     only(&f, first(), "`iadd` takes 2 operands, 1 given");
+    // The mask may be left out.
+    let mut f = with_lines("warp_sync v2");
+    let mask = f.inst(Inst::new(0)).args[0];
+    f.inst_mut(Inst::new(0)).args.push(mask);
+    only(&f, first(), "`warp_sync` takes 0 or 1 operand, 2 given");
+    f.inst_mut(Inst::new(0)).args.clear();
+    assert_eq!(verify(&f), Ok(()));
 }
 
 #[test]
@@ -229,6 +237,7 @@ fn guards_follow_their_rules() {
         ),
         ("barrier if v7", "`barrier` may not be guarded"),
         ("warp_sync if v7", "`warp_sync` may not be guarded"),
+        ("warp_sync v2 if v7", "`warp_sync` may not be guarded"),
         ("fence if !v7", "`fence` may not be guarded"),
     ] {
         only(&with_lines(line), first(), message);

@@ -107,6 +107,17 @@ fn ending(error: ExecError) -> Result<Output, String> {
             out.fact("missing", mask(missing));
             out.fact("warp", warp);
         }
+        ExecError::OutsideMask {
+            lanes,
+            mask: named,
+            warp,
+            ..
+        } => {
+            out.alarm("error", "OutsideMask");
+            out.fact("lanes", mask(lanes));
+            out.fact("mask", mask(named));
+            out.fact("warp", warp);
+        }
         ExecError::NoProgress {
             block,
             mask: lanes,
@@ -257,6 +268,21 @@ fn counters(out: &mut Output, c: &Counters) {
         out.counter(format!("{name}_lines"), t.lines);
     }
     // Parts of other counts, which `others` does not cover.
+    let spaces = [
+        ("gld", c.global.loads.ideal),
+        ("gst", c.global.stores.ideal),
+        ("lld", c.local.loads.ideal),
+        ("lst", c.local.stores.ideal),
+        ("gatom", c.global.atomics.ideal),
+        ("latom", c.local.atomics.ideal),
+        (
+            "sh",
+            c.shared.loads.ideal + c.shared.stores.ideal + c.shared.atomics.ideal,
+        ),
+    ];
+    for (name, ideal) in spaces {
+        out.fact(format!("{name}_ideal"), ideal);
+    }
     out.fact("guarded", c.guarded);
     out.fact("proven", c.branches.proven);
     out.fact("agree", c.branches.agree);
