@@ -12,11 +12,16 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use warpfold::analysis::regions::RegionShape;
+use warpfold::analysis::{Cfg, JoinRule, Joins};
+use warpfold::ir::{Block, Opcode};
+use warpfold::launch::Overrides;
 use warpfold::machine::MACHINES;
 use warpfold::opt::report::{Force, Form};
+use warpfold::{Options as RoadOptions, Source, Syntax};
+use warpfold_testkit::checks::IDIOMS;
 use warpfold_testkit::checks::generated::{Drawn, FORCES, Seen};
 use warpfold_testkit::checks::regret::Compared;
-use warpfold_testkit::generate::{Options, SHAPES, generate};
+use warpfold_testkit::generate::{Options, SHAPES, generate, random_bytes};
 
 const CASES: u32 = 2_000;
 
@@ -94,6 +99,9 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
             "unsafe"
         ])
     );
+    let idioms = IDIOMS.map(Opcode::mnemonic);
+    assert_eq!(names(&tally.idioms), set(&idioms), "{tally}");
+    assert!(tally.idioms.values().all(|&n| n >= 10), "{tally}");
     // Every shape in every form, but that nothing can be skipped where there is
     // nothing between branch and join.
     let mut pairs = BTreeSet::new();
@@ -187,4 +195,44 @@ fn coverage_is_what_the_text_holds() {
         "{}",
         smallest.text
     );
+}
+
+/// A lane that is past a barrier never leaves to a return where the others do not go
+/// as long as barriers follow: all that come to one meet on the way to the same end.
+#[test]
+fn all_lanes_come_to_a_barrier() {
+    let options = Options {
+        cross_lane: true,
+        shared: true,
+        ..Options::default()
+    };
+    let (mut several, mut leave) = (0, 0);
+    for seed in 0..12_000 {
+        let bytes = random_bytes(0xba44 << 20 | seed, 60..260);
+        let program = generate(&bytes, &options);
+        let counted = |shape| program.coverage.shapes.get(shape).copied().unwrap_or(0);
+        if counted("barrier") < 2 {
+            continue;
+        }
+        several += 1;
+        if counted("late-block") + counted("shared-return") == 0 {
+            continue;
+        }
+        leave += 1;
+        let kernel = Source::parse(&program.text, "barrier.clif", Syntax::Clif)
+            .and_then(|s| s.kernel(&Overrides::default(), &RoadOptions::default()))
+            .unwrap_or_else(|e| panic!("{e}\n{}", program.text));
+        let func = kernel.lowered.func();
+        let cfg = Cfg::new(func);
+        let joins = Joins::new(func, &cfg, JoinRule::Default);
+        let home = |b: Block| joins.ends().home(b);
+        let entry = home(func.layout[0]);
+        for &b in &func.layout {
+            let mut insts = func.block(b).insts.iter();
+            let waits = insts.any(|&i| func.inst(i).op == Opcode::Barrier);
+            assert!(!waits || home(b) == entry, "{b}\n{}", program.text);
+        }
+    }
+    println!("{several} programs with several barriers, {leave} with returns behind the last");
+    assert!(leave > 40, "{several} {leave}");
 }

@@ -48,7 +48,7 @@ use warpfold::{
 use crate::oracle::{self, Expected, OracleError};
 
 pub use modes::{Compared, check_modes, check_scalar};
-pub use tally::Tally;
+pub use tally::{IDIOMS, Tally};
 pub use text::{check_clif_text, check_ir_text};
 
 /// Steps after which a run is given up: kernels under check are small.
@@ -393,6 +393,7 @@ pub fn check_with(
         compared.add(&check_scalar(subject, &cleaned)?);
     }
     let mut tally = Tally::of(plain.optimized().report());
+    tally.count_idioms(subject.canonical.func(), plain.optimized().func());
     tally.checked = 1;
     tally.exact = u64::from(exact.is_some());
     tally.oracle = u64::from(expected.is_some());

@@ -43,17 +43,18 @@ pub struct Seen {
 }
 
 impl Drawn {
-    /// The first three bytes draw the machine, the knob, and options with the
+    /// The first four bytes draw the machine, the knob, and options with the
     /// interpreter, each from bits of its own, so that they meet in all ways;
     /// the others are the program.
     pub fn new(bytes: &[u8]) -> Self {
-        let (draw, program) = bytes.split_at(bytes.len().min(3));
+        let (draw, program) = bytes.split_at(bytes.len().min(4));
         let byte = |i: usize| draw.get(i).copied().unwrap_or(0);
         let options = Options {
             traps: byte(2) & 3 == 3,
             cross_lane: byte(2) & 12 == 12,
             shared: byte(2) & 12 == 12 || byte(2) & 16 != 0,
             waits: byte(2) & 12 != 12 && byte(2) & 32 != 0,
+            choices: byte(3) & 3 == 3,
             ..Options::default()
         };
         Self {
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_first_bytes_draw_the_conditions() {
-        let drawn = Drawn::new(&[1, 2, 0]);
+        let drawn = Drawn::new(&[1, 2, 0, 0]);
         assert_eq!(drawn.machine.name, MACHINES[1].name);
         assert_eq!(drawn.force, Some(Force::Predicate));
         assert_eq!(drawn.program, generate(&[], &Options::default()));
