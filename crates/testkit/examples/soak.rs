@@ -6,8 +6,8 @@
 //! cargo run --release -p warpfold-testkit --example soak -- --programs 20000 --product graphs
 //! ```
 //!
-//! `--product drawn` (default) checks each program under one drawn machine and
-//! knob, `--product full` under all of them; `--product assignments` runs every
+//! `--product drawn` (default) checks each program, some with hints, under one drawn
+//! machine and knob or policy, `--product full` under all of them; `--product assignments` runs every
 //! legal assignment of forms where there are at most 256, and weighs it by every
 //! machine; `--product graphs` runs kernels on
 //! odd graphs under the executor's checks of all that the uniformity analysis

@@ -191,7 +191,10 @@ fn fail(check: &'static str, under: String, message: String) -> Failure {
 }
 
 fn under(settings: &Settings) -> String {
-    let force = settings.force.map_or("by cost", Force::name);
+    let force = match settings.force {
+        Some(force) => force.name().to_owned(),
+        None => format!("by {}", settings.policy.name()),
+    };
     let cleanup = if settings.cleanup {
         ""
     } else {
@@ -379,8 +382,26 @@ pub fn check_with(
     expected: Option<&Expected>,
     scalar: bool,
 ) -> Result<Tally, Failure> {
-    let plain = subject.outcome(&settings(machine, force, false))?;
-    let cleaned = subject.outcome(&settings(machine, force, true))?;
+    check_settings(subject, &settings(machine, force, true), expected, scalar)
+}
+
+/// The same under any settings, with and without clean-up.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check_settings(
+    subject: &Subject,
+    settings: &Settings,
+    expected: Option<&Expected>,
+    scalar: bool,
+) -> Result<Tally, Failure> {
+    let [plain, cleaned] = [false, true].map(|cleanup| {
+        subject.outcome(&Settings {
+            cleanup,
+            ..settings.clone()
+        })
+    });
+    let (plain, cleaned) = (plain?, cleaned?);
     for outcome in [&plain, &cleaned] {
         check_same(outcome)?;
         if let Some(expected) = expected {

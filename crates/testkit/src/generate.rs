@@ -35,6 +35,7 @@
 
 mod access;
 mod bytes;
+mod calls;
 mod checked;
 mod conditions;
 mod coverage;
@@ -64,6 +65,9 @@ pub struct Options {
     /// independent thread scheduling lanes give way in them, and what lanes see of
     /// each other afterwards depends on the mode.
     pub waits: bool,
+    /// Calls of two functions that stand in the file too: one calls itself and stays a
+    /// call, the other is inlined.
+    pub calls: bool,
     /// Every other statement is a choice between two values that some instruction
     /// makes without a branch.
     pub choices: bool,
@@ -82,6 +86,7 @@ impl Default for Options {
             cross_lane: false,
             shared: false,
             waits: false,
+            calls: false,
             choices: false,
             depth: 5,
             statements: 60,
@@ -255,8 +260,10 @@ impl<'a> Generator<'a> {
         }
         let mut text = self.header();
         let slots: &[u32] = if self.slots { &[16] } else { &[] };
+        let callees = self.callees();
         let coverage = std::mem::take(&mut self.w.coverage);
         text += &self.w.finish("generated", &PARAMS, &self.results, slots);
+        text += &callees;
         Program {
             text,
             coverage,

@@ -118,6 +118,9 @@ pub const SHAPES: &[(&str, &str)] = &[
         "barrier-arm",
         "such an exchange in a side that all lanes take or none",
     ),
+    ("call", "a call of a function that calls itself"),
+    ("call-arm", "such a call inside a side"),
+    ("call-inlined", "a call of a function that does not"),
     ("deep", "nine triangles, each inside the one before"),
     ("fires", "a trap that some lane is meant to take"),
 ];

@@ -101,7 +101,6 @@ impl Generator<'_> {
             true => &[1, 1, 3],
             false => &[0, 1, 2, 3],
         };
-        let plain = kinds.len() == 3;
         let [a, b] = [(); 2].map(|()| match self.bytes.pick(kinds) {
             0 => self.value(ty),
             1 => {
@@ -116,8 +115,9 @@ impl Generator<'_> {
                 self.w.ins(ty, "fcopysign", &[zero, settled])
             }
             _ => {
-                let all = ["0x1.4p2", "0.0", "-0.0", "+NaN"];
-                let n = self.bytes.pick(if plain { &all[..2] } else { &all });
+                let n = self
+                    .bytes
+                    .pick(&["0x1.4p2", "0.0", "-0.0", "0x1.8p1", "-0.0", "+NaN"]);
                 self.float(ty, n)
             }
         });

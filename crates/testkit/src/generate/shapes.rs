@@ -56,6 +56,7 @@ impl Generator<'_> {
             25 | 26 if !deep => self.tangle(),
             27 if !deep => self.both_store(),
             28 if !deep && self.bytes.chance(60) => self.wide_switch(),
+            20 if self.options.calls => self.call(),
             29..=31 => self.idiom(),
             _ if !deep => self.if_else(),
             _ => self.operation(),
