@@ -1,8 +1,8 @@
 //! Generated kernels, unconverted against converted.
 //!
-//! Two thousand programs, each under a drawn machine and knob, must do the
-//! same in all versions and cost what was predicted; one in four also must do
-//! what Cranelift's interpreter does. A failing program is made smaller by
+//! Two thousand programs, each under a drawn machine and knob or policy, some with hints,
+//! must do the same in all versions and in both modes and cost what was predicted; one in
+//! four also must do what Cranelift's interpreter does. A failing program is made smaller by
 //! proptest and printed as a kernel file with its launch.
 
 use std::cell::RefCell;
@@ -12,11 +12,18 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use warpfold::analysis::regions::RegionShape;
+use warpfold::analysis::{Cfg, JoinRule, Joins};
+use warpfold::ir::{Block, Opcode};
+use warpfold::launch::Overrides;
 use warpfold::machine::MACHINES;
+use warpfold::opt::ifconv::legality::RULES;
+use warpfold::opt::policy::POLICIES;
 use warpfold::opt::report::{Force, Form};
+use warpfold::{Options as RoadOptions, Source, Syntax};
+use warpfold_testkit::checks::IDIOMS;
 use warpfold_testkit::checks::generated::{Drawn, FORCES, Seen};
 use warpfold_testkit::checks::regret::Compared;
-use warpfold_testkit::generate::{Options, SHAPES, generate};
+use warpfold_testkit::generate::{Options, SHAPES, generate, random_bytes};
 
 const CASES: u32 = 2_000;
 
@@ -40,9 +47,8 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
         let drawn = Drawn::new(&bytes);
         match drawn.check(drawn.oracle) {
             Ok(seen) => {
-                let knob = drawn.force.map_or("by cost", Force::name);
-                for name in [&drawn.machine.name, knob] {
-                    *asked.borrow_mut().entry(name.to_owned()).or_default() += seen.tally.oracle;
+                for name in [drawn.machine.name.clone(), drawn.decider()] {
+                    *asked.borrow_mut().entry(name).or_default() += seen.tally.oracle;
                 }
                 let mut total = total.borrow_mut();
                 total.coverage.add(&seen.coverage);
@@ -83,17 +89,10 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
             "triangle"
         ])
     );
-    assert_eq!(
-        names(&tally.blockers),
-        set(&[
-            "cross-lane",
-            "depth",
-            "early end",
-            "edges",
-            "sync",
-            "unsafe"
-        ])
-    );
+    assert_eq!(names(&tally.blockers), set(&RULES.map(|(name, _)| name)));
+    let idioms = IDIOMS.map(Opcode::mnemonic);
+    assert_eq!(names(&tally.idioms), set(&idioms), "{tally}");
+    assert!(tally.idioms.values().all(|&n| n >= 5), "{tally}");
     // Every shape in every form, but that nothing can be skipped where there is
     // nothing between branch and join.
     let mut pairs = BTreeSet::new();
@@ -119,6 +118,10 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     for name in MACHINES.iter().map(|shipped| shipped.name).chain(knobs) {
         let n = asked.get(name).copied().unwrap_or(0);
         assert!(n > 40, "{name}: {asked:?}");
+    }
+    for row in POLICIES {
+        let n = asked.get(&format!("by {}", row.name)).copied().unwrap_or(0);
+        assert!(n > 0, "{}: {asked:?}", row.name);
     }
 }
 
@@ -187,4 +190,44 @@ fn coverage_is_what_the_text_holds() {
         "{}",
         smallest.text
     );
+}
+
+/// A lane that is past a barrier never leaves to a return where the others do not go
+/// as long as barriers follow: all that come to one meet on the way to the same end.
+#[test]
+fn all_lanes_come_to_a_barrier() {
+    let options = Options {
+        cross_lane: true,
+        shared: true,
+        ..Options::default()
+    };
+    let (mut several, mut leave) = (0, 0);
+    for seed in 0..12_000 {
+        let bytes = random_bytes(0xba44 << 20 | seed, 60..260);
+        let program = generate(&bytes, &options);
+        let counted = |shape| program.coverage.shapes.get(shape).copied().unwrap_or(0);
+        if counted("barrier") < 2 {
+            continue;
+        }
+        several += 1;
+        if counted("late-block") + counted("shared-return") == 0 {
+            continue;
+        }
+        leave += 1;
+        let kernel = Source::parse(&program.text, "barrier.clif", Syntax::Clif)
+            .and_then(|s| s.kernel(&Overrides::default(), &RoadOptions::default()))
+            .unwrap_or_else(|e| panic!("{e}\n{}", program.text));
+        let func = kernel.lowered.func();
+        let cfg = Cfg::new(func);
+        let joins = Joins::new(func, &cfg, JoinRule::Default);
+        let home = |b: Block| joins.ends().home(b);
+        let entry = home(func.layout[0]);
+        for &b in &func.layout {
+            let mut insts = func.block(b).insts.iter();
+            let waits = insts.any(|&i| func.inst(i).op == Opcode::Barrier);
+            assert!(!waits || home(b) == entry, "{b}\n{}", program.text);
+        }
+    }
+    println!("{several} programs with several barriers, {leave} with returns behind the last");
+    assert!(leave > 40, "{several} {leave}");
 }

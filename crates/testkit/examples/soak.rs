@@ -6,13 +6,14 @@
 //! cargo run --release -p warpfold-testkit --example soak -- --programs 20000 --product graphs
 //! ```
 //!
-//! `--product drawn` (default) checks each program under one drawn machine and
-//! knob, `--product full` under all of them; `--product assignments` runs every
+//! `--product drawn` (default) checks each program, some with hints, under one drawn
+//! machine and knob or policy, `--product full` under all of them; `--product assignments` runs every
 //! legal assignment of forms where there are at most 256, and weighs it by every
 //! machine; `--product graphs` runs kernels on
 //! odd graphs under the executor's checks of all that the uniformity analysis
 //! claims, and then says how many of them notice each mistake planted there. A
-//! failing program is made smaller and printed. The exit status is 0 if all
+//! failing program is made smaller and printed with its number; `--from NUMBER
+//! --programs 1` with the same seed checks it again. The exit status is 0 if all
 //! hold, 1 if any fails, 2 if the arguments make no sense.
 
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ use warpfold_testkit::generate::random_bytes;
 use warpfold_testkit::graphs::{self, LENGTHS};
 
 const USAGE: &str =
-    "usage: soak [--programs N] [--seed S] [--product drawn|full|assignments|graphs]";
+    "usage: soak [--programs N] [--from N] [--seed S] [--product drawn|full|assignments|graphs]";
 
 /// Most assignments of a program that is looked at.
 const ASSIGNMENTS: usize = 256;
@@ -44,6 +45,8 @@ enum Product {
 
 struct Arguments {
     programs: u64,
+    /// The number of the first program.
+    from: u64,
     seed: u64,
     product: Product,
 }
@@ -51,6 +54,7 @@ struct Arguments {
 fn arguments() -> Option<Arguments> {
     let mut parsed = Arguments {
         programs: 2_000,
+        from: 0,
         seed: 1,
         product: Product::Drawn,
     };
@@ -59,6 +63,7 @@ fn arguments() -> Option<Arguments> {
         let value = args.next()?;
         match (name.as_str(), value.as_str()) {
             ("--programs", n) => parsed.programs = n.parse().ok()?,
+            ("--from", n) => parsed.from = n.parse().ok()?,
             ("--seed", n) => parsed.seed = n.parse().ok()?,
             ("--product", "drawn") => parsed.product = Product::Drawn,
             ("--product", "full") => parsed.product = Product::Full,
@@ -105,7 +110,7 @@ fn soak<T>(
     text: impl Fn(&[u8]) -> String,
 ) -> u64 {
     let mut failures = 0;
-    for program in 0..args.programs {
+    for program in (args.from..).take(args.programs as usize) {
         let bytes = args.bytes(program, lengths.clone());
         let failure = match one(&bytes) {
             Ok(seen) => {

@@ -48,7 +48,7 @@ use warpfold::{
 use crate::oracle::{self, Expected, OracleError};
 
 pub use modes::{Compared, check_modes, check_scalar};
-pub use tally::Tally;
+pub use tally::{IDIOMS, Tally};
 pub use text::{check_clif_text, check_ir_text};
 
 /// Steps after which a run is given up: kernels under check are small.
@@ -191,7 +191,10 @@ fn fail(check: &'static str, under: String, message: String) -> Failure {
 }
 
 fn under(settings: &Settings) -> String {
-    let force = settings.force.map_or("by cost", Force::name);
+    let force = match settings.force {
+        Some(force) => force.name().to_owned(),
+        None => format!("by {}", settings.policy.name()),
+    };
     let cleanup = if settings.cleanup {
         ""
     } else {
@@ -379,8 +382,26 @@ pub fn check_with(
     expected: Option<&Expected>,
     scalar: bool,
 ) -> Result<Tally, Failure> {
-    let plain = subject.outcome(&settings(machine, force, false))?;
-    let cleaned = subject.outcome(&settings(machine, force, true))?;
+    check_settings(subject, &settings(machine, force, true), expected, scalar)
+}
+
+/// The same under any settings, with and without clean-up.
+///
+/// # Errors
+/// The first check that fails.
+pub fn check_settings(
+    subject: &Subject,
+    settings: &Settings,
+    expected: Option<&Expected>,
+    scalar: bool,
+) -> Result<Tally, Failure> {
+    let [plain, cleaned] = [false, true].map(|cleanup| {
+        subject.outcome(&Settings {
+            cleanup,
+            ..settings.clone()
+        })
+    });
+    let (plain, cleaned) = (plain?, cleaned?);
     for outcome in [&plain, &cleaned] {
         check_same(outcome)?;
         if let Some(expected) = expected {
@@ -393,6 +414,7 @@ pub fn check_with(
         compared.add(&check_scalar(subject, &cleaned)?);
     }
     let mut tally = Tally::of(plain.optimized().report());
+    tally.count_idioms(subject.canonical.func(), plain.optimized().func());
     tally.checked = 1;
     tally.exact = u64::from(exact.is_some());
     tally.oracle = u64::from(expected.is_some());

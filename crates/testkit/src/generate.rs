@@ -18,7 +18,9 @@
 //! - never lets the bits of a NaN that arithmetic made reach memory, a result
 //!   or an integer, since which NaN arithmetic makes is left open;
 //! - depends on which lanes run together only if [`Options::cross_lane`] asks
-//!   for that, and reaches barriers with all of its live lanes.
+//!   for that, and reaches barriers with all of its live lanes: once lanes may leave
+//!   from behind a barrier to a return that is laid out after the last one, which
+//!   thereby becomes where lanes meet, there is no further barrier.
 //!
 //! What is in it, [`Coverage`] says.
 //!
@@ -33,10 +35,12 @@
 
 mod access;
 mod bytes;
+mod calls;
 mod checked;
 mod conditions;
 mod coverage;
 mod cross;
+mod idioms;
 mod loops;
 mod ops;
 mod shapes;
@@ -61,6 +65,12 @@ pub struct Options {
     /// independent thread scheduling lanes give way in them, and what lanes see of
     /// each other afterwards depends on the mode.
     pub waits: bool,
+    /// Calls of two functions that stand in the file too: one calls itself and stays a
+    /// call, the other is inlined.
+    pub calls: bool,
+    /// Every other statement is a choice between two values that some instruction
+    /// makes without a branch.
+    pub choices: bool,
     /// How deep branches and loops nest.
     pub depth: u32,
     /// Statements in all, at most.
@@ -76,6 +86,8 @@ impl Default for Options {
             cross_lane: false,
             shared: false,
             waits: false,
+            calls: false,
+            choices: false,
             depth: 5,
             statements: 60,
         }
@@ -145,6 +157,10 @@ pub(crate) struct Generator<'a> {
     loops: u32,
     budget: u32,
     crossed: bool,
+    /// Whether a barrier was written; and whether none may follow, because a lane that
+    /// is past one may leave to a return behind the last one in layout.
+    exchanged: bool,
+    left_behind: bool,
 }
 
 /// Sizes of a block: powers of two, partial warps, several dimensions.
@@ -222,6 +238,8 @@ impl<'a> Generator<'a> {
             loops: 0,
             budget: options.statements,
             crossed: false,
+            exchanged: false,
+            left_behind: false,
         }
     }
 
@@ -242,8 +260,10 @@ impl<'a> Generator<'a> {
         }
         let mut text = self.header();
         let slots: &[u32] = if self.slots { &[16] } else { &[] };
+        let callees = self.callees();
         let coverage = std::mem::take(&mut self.w.coverage);
         text += &self.w.finish("generated", &PARAMS, &self.results, slots);
+        text += &callees;
         Program {
             text,
             coverage,

@@ -23,7 +23,7 @@ use warpfold::opt::ifconv::policy::Cheapest;
 use warpfold::opt::report::{Decision, Form, StraightShape, Verdict};
 use warpfold::{Before, Canonical, Lowered};
 
-use super::{Failure, STEP_LIMIT, Subject, fail, run_options, settings, under};
+use super::{Failure, STEP_LIMIT, Subject, Tally, fail, run_options, settings, under};
 
 /// What the raises of a number changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -140,6 +140,15 @@ pub fn check_monotone(
         by_class.add(found);
     }
     Ok(Some([by_overhead, by_class]))
+}
+
+/// What a second conversion found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Again {
+    /// Branches with counts that were decided once more.
+    pub branches: u64,
+    /// Regions that cannot be straight, by rule.
+    pub blockers: BTreeMap<String, u64>,
 }
 
 /// What is the same of a branch however the kernel is written down.
@@ -291,12 +300,12 @@ fn same_numbers(a: &Canonical, b: &Canonical, machine: &Machine) -> Result<bool,
 }
 
 /// Deciding and rewriting what a conversion gave, without canonicalising it and with
-/// the counts that its branches have by their origins, changes nothing. How many
-/// branches were decided again.
+/// the counts that its branches have by their origins, changes nothing. What was decided
+/// the second time, and how many branches that were decided already were decided again.
 ///
 /// # Errors
 /// If something changes, or a branch that was kept counts otherwise than before.
-pub fn check_settled(subject: &Subject, machine: &Machine) -> Result<u64, Failure> {
+pub fn check_settled(subject: &Subject, machine: &Machine) -> Result<Again, Failure> {
     let settings = settings(machine, None, false);
     let wrong = |message: String| fail("settled", under(&settings), message);
     let canonical = &subject.canonical;
@@ -368,7 +377,10 @@ pub fn check_settled(subject: &Subject, machine: &Machine) -> Result<u64, Failur
     if before != after {
         return Err(wrong(format!("{before}\nbecomes\n{after}")));
     }
-    Ok(again)
+    Ok(Again {
+        branches: again,
+        blockers: Tally::of(&second.report).blockers,
+    })
 }
 
 /// Each condition code and its negation.

@@ -32,6 +32,7 @@ impl Decided {
             traps: byte(2) & 3 == 3,
             cross_lane: byte(2) & 12 == 12,
             shared: byte(2) & 12 == 12 || byte(2) & 16 != 0,
+            calls: byte(2) & 96 == 96,
             ..Options::default()
         };
         let mut program = generate(program, &options);
@@ -83,7 +84,7 @@ impl Decided {
 }
 
 /// `text` with hints on some of its branches.
-fn hinted(text: &str, draw: u8) -> String {
+pub(super) fn hinted(text: &str, draw: u8) -> String {
     let mut state = u32::from(draw).wrapping_mul(0x9e37_79b9);
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
@@ -104,6 +105,15 @@ fn hinted(text: &str, draw: u8) -> String {
     out
 }
 
+/// `text` as it was.
+pub(super) fn without_hints(text: &str) -> String {
+    let code = |line: &str| match line.split_once(" ; warpfold: ") {
+        Some((code, _)) => format!("{code}\n"),
+        None => format!("{line}\n"),
+    };
+    text.lines().map(code).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,5 +131,6 @@ mod tests {
             assert!(all.contains(&format!("[] ; warpfold: {hint}\n")), "{hint}");
         }
         assert!(!all.contains("block1 ;"));
+        assert_eq!(without_hints(&hinted(text, 7)), text);
     }
 }

@@ -1,13 +1,17 @@
-//! Generated kernels under drawn conditions: one string of bytes is a program,
-//! a machine and a knob.
+//! Generated kernels under drawn conditions: one string of bytes is a program, hints on
+//! its branches, a machine, and a knob or a policy.
 
 use std::path::Path;
 
 use warpfold::machine::Machine;
+use warpfold::opt::policy::{POLICIES, PolicyRow};
 use warpfold::opt::report::Force;
+use warpfold::{Settings, policy};
 
+use super::between::check_settled;
+use super::decided::{hinted, without_hints};
 use super::regret::{Compared, check_regret};
-use super::{Failure, SHIPPED, Subject, Tally, check_with};
+use super::{Failure, SHIPPED, Subject, Tally, check_settings, check_with, fail};
 use crate::generate::{Coverage, Options, Program, generate};
 
 /// Every knob, and none.
@@ -29,6 +33,10 @@ pub struct Drawn {
     pub machine: Machine,
     /// The knob.
     pub force: Option<Force>,
+    /// Who decides, where no knob does.
+    pub policy: &'static PolicyRow,
+    /// Whether to convert what came out once more, by cost: one in eight.
+    pub again: bool,
     /// Whether to ask the interpreter too, which is slow: one in four.
     pub oracle: bool,
 }
@@ -43,23 +51,35 @@ pub struct Seen {
 }
 
 impl Drawn {
-    /// The first three bytes draw the machine, the knob, and options with the
+    /// The first four bytes draw the machine, the knob, and options with the
     /// interpreter, each from bits of its own, so that they meet in all ways;
     /// the others are the program.
     pub fn new(bytes: &[u8]) -> Self {
-        let (draw, program) = bytes.split_at(bytes.len().min(3));
+        let (draw, program) = bytes.split_at(bytes.len().min(4));
         let byte = |i: usize| draw.get(i).copied().unwrap_or(0);
         let options = Options {
             traps: byte(2) & 3 == 3,
             cross_lane: byte(2) & 12 == 12,
             shared: byte(2) & 12 == 12 || byte(2) & 16 != 0,
             waits: byte(2) & 12 != 12 && byte(2) & 32 != 0,
+            choices: byte(3) & 3 == 3,
+            calls: byte(3) & 28 == 28,
             ..Options::default()
         };
+        let mut program = generate(program, &options);
+        if byte(3) >> 5 == 7 {
+            program.text = hinted(&program.text, byte(1) ^ byte(2));
+        }
+        // A knob by the low bits; who decides where there is none, by the others: in one
+        // case of three by cost.
+        let knob = usize::from(byte(1)) & 7;
+        let row = (usize::from(byte(1)) >> 3).saturating_sub(10);
         Self {
-            program: generate(program, &options),
+            program,
             machine: SHIPPED[usize::from(byte(0)) % SHIPPED.len()].clone(),
-            force: FORCES[usize::from(byte(1)) % FORCES.len()],
+            force: FORCES.get(knob).copied().flatten(),
+            policy: &POLICIES[row % POLICIES.len()],
+            again: byte(3) & 28 == 0,
             oracle: byte(2) >> 6 == 0,
         }
     }
@@ -75,20 +95,40 @@ impl Drawn {
             true => subject.expected()?,
             false => None,
         };
-        let tally = check_with(
-            &subject,
-            &self.machine,
-            self.force,
-            expected.as_ref(),
-            oracle,
-        )?;
+        let settings = self.settings()?;
+        let mut tally = check_settings(&subject, &settings, expected.as_ref(), oracle)?;
+        if self.again {
+            let second = check_settled(&subject, &self.machine)?;
+            for (blocker, n) in &second.blockers {
+                *tally.blockers.entry(blocker.clone()).or_default() += n;
+            }
+        }
         Ok(Seen {
             coverage: self.program.coverage.clone(),
             tally,
         })
     }
 
-    /// The same under every machine and knob.
+    /// The machine with the knob or the policy.
+    ///
+    /// # Errors
+    /// None; every policy of the table can be had by its name.
+    pub fn settings(&self) -> Result<Settings, Failure> {
+        Ok(Settings {
+            force: self.force,
+            ..by(&self.machine, self.policy)?
+        })
+    }
+
+    /// What decides: the knob, or `by` the policy.
+    pub fn decider(&self) -> String {
+        match self.force {
+            Some(force) => force.name().to_owned(),
+            None => format!("by {}", self.policy.name),
+        }
+    }
+
+    /// The same under every machine, knob and policy.
     ///
     /// # Errors
     /// The first check that fails.
@@ -107,21 +147,41 @@ impl Drawn {
                 let tally = check_with(&subject, machine, force, expected.as_ref(), true)?;
                 seen.tally.add(&tally);
             }
+            for row in POLICIES.iter().filter(|row| row.name != "cost") {
+                let settings = by(machine, row)?;
+                let tally = check_settings(&subject, &settings, expected.as_ref(), true)?;
+                seen.tally.add(&tally);
+            }
         }
         Ok(seen)
     }
 
-    /// Compares all legal assignments, if there are at most `limit`.
+    /// Compares all legal assignments, if there are at most `limit`. Hints are left out:
+    /// they say that something dearer is wanted.
     ///
     /// # Errors
     /// The first check that fails.
     pub fn check_regret(&self, limit: usize) -> Result<Option<Compared>, Failure> {
-        check_regret(&self.subject()?, limit)
+        let text = without_hints(&self.program.text);
+        check_regret(&subject(&text)?, limit)
     }
 
     fn subject(&self) -> Result<Subject, Failure> {
-        Subject::read(&self.program.text, "generated.clif", Path::new("."))
+        subject(&self.program.text)
     }
+}
+
+fn subject(text: &str) -> Result<Subject, Failure> {
+    Subject::read(text, "generated.clif", Path::new("."))
+}
+
+/// Decided by a policy.
+fn by(machine: &Machine, row: &PolicyRow) -> Result<Settings, Failure> {
+    let policy = policy(row.name).map_err(|e| fail("policy", machine.name.clone(), e))?;
+    Ok(Settings {
+        policy,
+        ..Settings::new(machine.clone())
+    })
 }
 
 /// Makes `bytes` smaller while `fails` holds of it: cuts pieces out, then
@@ -185,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_first_bytes_draw_the_conditions() {
-        let drawn = Drawn::new(&[1, 2, 0]);
+        let drawn = Drawn::new(&[1, 2, 0, 0]);
         assert_eq!(drawn.machine.name, MACHINES[1].name);
         assert_eq!(drawn.force, Some(Force::Predicate));
         assert_eq!(drawn.program, generate(&[], &Options::default()));

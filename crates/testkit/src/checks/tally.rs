@@ -4,8 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::Compared;
+use warpfold::ir::{Function, Opcode};
 use warpfold::machine::Cost;
 use warpfold::opt::report::{Form, Report, Verdict};
+
+/// What may take the place of a select.
+pub const IDIOMS: [Opcode; 8] = [
+    Opcode::Bint,
+    Opcode::Smin,
+    Opcode::Smax,
+    Opcode::Umin,
+    Opcode::Umax,
+    Opcode::Iabs,
+    Opcode::Fmin,
+    Opcode::Fmax,
+];
 
 /// Counts over the decisions of reports, and of the checks made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -21,6 +34,9 @@ pub struct Tally {
     pub pairs: BTreeMap<String, u64>,
     /// Branches that head no region, by the reason's first words.
     pub no_region: BTreeMap<String, u64>,
+    /// Instructions that took the place of a select, by opcode: those that the converted
+    /// function has more than the one that was priced.
+    pub idioms: BTreeMap<String, u64>,
     /// Branches that became straight code, with the regions nested in it.
     pub converted: u64,
     /// Kernels with at least one of these.
@@ -70,6 +86,20 @@ impl Tally {
         tally
     }
 
+    /// Counts what took the place of selects.
+    pub fn count_idioms(&mut self, canonical: &Function, converted: &Function) {
+        let count = |func: &Function, op: Opcode| {
+            let insts = func.laid_out_insts();
+            insts.filter(|&(_, i)| func.inst(i).op == op).count() as u64
+        };
+        for op in IDIOMS {
+            let more = count(converted, op).saturating_sub(count(canonical, op));
+            if more > 0 {
+                *self.idioms.entry(op.mnemonic().to_owned()).or_default() += more;
+            }
+        }
+    }
+
     /// Adds another.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in [
@@ -78,6 +108,7 @@ impl Tally {
             (&mut self.blockers, &other.blockers),
             (&mut self.pairs, &other.pairs),
             (&mut self.no_region, &other.no_region),
+            (&mut self.idioms, &other.idioms),
         ] {
             for (key, n) in theirs {
                 *mine.entry(key.clone()).or_default() += n;
@@ -127,6 +158,7 @@ impl fmt::Display for Tally {
             ("blockers", &self.blockers),
             ("shape and form", &self.pairs),
             ("no region", &self.no_region),
+            ("in place of selects", &self.idioms),
         ] {
             let list: Vec<String> = map.iter().map(|(k, n)| format!("{k} {n}")).collect();
             writeln!(f, "{name}: {}", list.join(", "))?;

@@ -32,6 +32,7 @@ impl Generator<'_> {
             _ => self.w.brif(cond, (side, &[]), (rest, &[])),
         }
         if shared {
+            self.left_behind |= self.exchanged;
             self.w.open(rest);
             return;
         }
@@ -44,6 +45,7 @@ impl Generator<'_> {
         self.w.open(side);
         if returns {
             self.w.coverage.shape("early-return");
+            self.note_return();
             self.finish_lane();
         } else {
             self.w.coverage.shape("trap-side");
@@ -53,6 +55,15 @@ impl Generator<'_> {
         self.w.pool.truncate(scope);
         self.w.resume(here);
         self.w.open(rest);
+    }
+
+    /// Notes a return other than the last, where it stands.
+    ///
+    /// Returns that a barrier can reach are ranked first among the ends of a function,
+    /// the later in layout first. The last return must be ahead of all others as long as
+    /// barriers follow: they are met on the way to it.
+    pub(super) fn note_return(&mut self) {
+        self.left_behind |= self.exchanged && self.w.late;
     }
 
     /// A way out that several branches share.

@@ -23,7 +23,7 @@ impl Generator<'_> {
         self.icmp(&args)
     }
 
-    fn icmp(&mut self, args: &[Val]) -> Val {
+    pub(super) fn icmp(&mut self, args: &[Val]) -> Val {
         let cc = self.bytes.pick(&[
             "slt", "ult", "eq", "ne", "sge", "uge", "sgt", "ugt", "sle", "ule",
         ]);

@@ -82,6 +82,32 @@ pub const SHAPES: &[(&str, &str)] = &[
         "loads and stores of the lane's own shared memory",
     ),
     ("params", "a join with parameters"),
+    (
+        "idiom-number",
+        "a choice between constants: 0 and 1, 0 and -1, two equal ones",
+    ),
+    (
+        "idiom-extreme",
+        "a choice between two integers by a comparison of them",
+    ),
+    ("idiom-clamp", "a number held between two constants"),
+    (
+        "idiom-absolute",
+        "a choice between a number and its negative by its sign",
+    ),
+    (
+        "idiom-float",
+        "a choice between two floats by a comparison of them",
+    ),
+    ("idiom-truth", "a choice between truth values"),
+    (
+        "idiom-chain",
+        "one of these behind `&&`, `||` or a mix of them",
+    ),
+    (
+        "idiom-cross",
+        "the same where a failing test goes to what a holding one chooses",
+    ),
     ("cross-lane", "a vote, ballot or shuffle"),
     ("cross-lane-arm", "the same inside a side"),
     (
@@ -92,6 +118,9 @@ pub const SHAPES: &[(&str, &str)] = &[
         "barrier-arm",
         "such an exchange in a side that all lanes take or none",
     ),
+    ("call", "a call of a function that calls itself"),
+    ("call-arm", "such a call inside a side"),
+    ("call-inlined", "a call of a function that does not"),
     ("deep", "nine triangles, each inside the one before"),
     ("fires", "a trap that some lane is meant to take"),
 ];

@@ -68,6 +68,7 @@ impl Generator<'_> {
     /// between barriers. Only where all live lanes come together.
     pub(super) fn exchange(&mut self) {
         self.crossed = true;
+        self.exchanged = true;
         self.w.coverage.shape("barrier");
         let base = self.shared_base();
         // Behind the lanes' own bytes.

@@ -30,14 +30,17 @@ impl Generator<'_> {
 
     fn statement(&mut self) {
         let deep = self.depth >= self.options.depth;
-        match self.bytes.below(29) {
+        if self.options.choices && self.bytes.chance(128) {
+            return self.idiom();
+        }
+        if self.may_exchange() && self.bytes.chance(36) {
+            return self.uniform_exchange();
+        }
+        match self.bytes.below(32) {
             0..=5 => self.operation(),
             6..=8 => self.access(),
             9 => self.division(),
-            10 if self.options.cross_lane => match self.depth {
-                0 if self.shared && self.bytes.chance(128) => self.uniform_exchange(),
-                _ => self.cross_lane(),
-            },
+            10 if self.options.cross_lane => self.cross_lane(),
             11 => self.trap_check(),
             12 => self.leave(),
             13 if !deep => self.checked_division(),
@@ -53,6 +56,8 @@ impl Generator<'_> {
             25 | 26 if !deep => self.tangle(),
             27 if !deep => self.both_store(),
             28 if !deep && self.bytes.chance(60) => self.wide_switch(),
+            20 if self.options.calls => self.call(),
+            29..=31 => self.idiom(),
             _ if !deep => self.if_else(),
             _ => self.operation(),
         }
@@ -91,6 +96,7 @@ impl Generator<'_> {
         self.statements(0..=4);
         let end = if leaves {
             self.w.coverage.shape("return-tail");
+            self.note_return();
             self.finish_lane();
             End::Left
         } else {
@@ -174,6 +180,11 @@ impl Generator<'_> {
             self.depth -= 1;
             v = self.w.params(join)[0];
         }
+    }
+
+    /// Whether all live lanes come to this place, and will wherever a barrier is.
+    fn may_exchange(&self) -> bool {
+        self.options.cross_lane && self.shared && self.depth == 0 && !self.left_behind
     }
 
     /// An exchange between the lanes, perhaps in a side that all of them take
