@@ -57,6 +57,7 @@ impl Type {
     }
 
     /// Bits in one lane; 1 for `pred`.
+    #[inline]
     pub const fn bits(self) -> u32 {
         match self {
             Self::I8 => 8,
@@ -69,16 +70,19 @@ impl Type {
     }
 
     /// Bytes one lane takes in memory; 0 for `pred`, which has no memory form.
+    #[inline]
     pub const fn bytes(self) -> u32 {
         self.bits() / 8
     }
 
     /// All bits of one lane set.
+    #[inline]
     pub const fn mask(self) -> u128 {
         u128::MAX >> (128 - self.bits())
     }
 
     /// Whether this is one of the integer types.
+    #[inline]
     pub const fn is_int(self) -> bool {
         matches!(
             self,
@@ -87,6 +91,7 @@ impl Type {
     }
 
     /// Whether this is one of the float types.
+    #[inline]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }

@@ -46,6 +46,7 @@ pub struct Shape {
 
 impl Shape {
     /// Nothing claimed of a value of type `ty`.
+    #[inline]
     pub const fn varying(ty: Type) -> Self {
         Self {
             width: ty.bits() as u8,
@@ -60,6 +61,17 @@ impl Shape {
 
     /// The constant with these bits.
     pub fn constant(ty: Type, bits: u128) -> Self {
+        if ty.bits() <= 64 {
+            let mask = low_mask(ty.bits());
+            let bits = KnownBits::constant(bits as u64, mask);
+            return Self {
+                stride: Some(0),
+                base: bits,
+                bits,
+                uniform: mask,
+                ..Self::varying(ty)
+            };
+        }
         Self::known_uniform(ty, Scope::Const, KnownBits::constant(bits as u64, u64::MAX))
     }
 
@@ -98,8 +110,10 @@ impl Shape {
 
     /// As claimed of bits that are common at `common`.
     pub(crate) fn tracked(ty: Type, common: Scope, t: Tracked) -> Self {
-        let mut shape = Self::with_bits(ty, t.bits, t.uniform);
+        let mut shape = Self::varying(ty);
         shape.common = common;
+        shape.bits = t.bits;
+        shape.uniform = t.uniform;
         shape.reduced()
     }
 
@@ -140,6 +154,7 @@ impl Shape {
     }
 
     /// Whether the lanes of a warp hold one number.
+    #[inline]
     pub fn is_uniform(&self) -> bool {
         self.stride == Some(0)
     }
@@ -258,7 +273,9 @@ impl Shape {
             let still = low_mask(s.trailing_zeros()) & mask;
             self.base = self.base.both(self.bits.keep(still));
             let mut fixed = still;
-            if let Some((a, ..)) = self.window() {
+            if fixed != mask
+                && let Some((a, ..)) = self.window()
+            {
                 fixed |= mask & !low_mask(a);
             }
             self.uniform |= fixed;

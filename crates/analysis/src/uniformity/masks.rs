@@ -115,13 +115,11 @@ impl Masks<'_> {
             return Some(known);
         }
         *steps -= 1;
-        let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
         for &arg in &inst.args {
             let ty = self.func.ty(arg);
             let number = self.lane(arg, lane, depth - 1, steps, memo);
             let number = number.unwrap_or(KnownBits::NONE);
-            types.push(ty);
             args.push(Shape::known_uniform(ty, Scope::Warp, number));
         }
         let env = Env {
@@ -131,7 +129,8 @@ impl Masks<'_> {
             same: last_two_same(inst, |x, y| x == y),
             all_present: false,
         };
-        let result = transfer(inst, &types, &args, env);
+        let types = || inst.args.iter().map(|&v| self.func.ty(v)).collect();
+        let result = transfer(inst, types, &args, env);
         Some(result.map_or(known, |result| known.both(result.bits())))
     }
 

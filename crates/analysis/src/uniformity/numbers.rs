@@ -24,12 +24,15 @@
 
 use cranelift_entity::SecondaryMap;
 use hashbrown::HashTable;
-use smallvec::SmallVec;
+use hashbrown::hash_table::Entry;
 use warpfold_ir::{Block, Function, Imm, Inst, InstData, Opcode, Type, Value};
 
 use super::control::depends_on_more_than_operands;
 use super::memory::Memory;
 use crate::Cfg;
+
+/// The most operands of an operation; calls, which have more, take no part.
+const OPERANDS: usize = 3;
 
 /// An operation on numbered operands: what its results are numbered by.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,7 +40,8 @@ struct Key {
     op: Opcode,
     ty: Type,
     imm: Imm,
-    args: SmallVec<[u32; 3]>,
+    /// 0 behind the last.
+    args: [u32; OPERANDS],
     /// The guard's predicate, whether it is negated, and what holds elsewhere.
     guard: Option<(u32, bool, Option<u32>)>,
 }
@@ -68,7 +72,9 @@ impl Numbers {
             for &i in &func.block(b).insts {
                 let inst = func.inst(i);
                 let number = match inst.results.len() {
-                    1 if !depends_on_more_than_operands(inst, memory) => {
+                    1 if inst.args.len() <= OPERANDS
+                        && !depends_on_more_than_operands(inst, memory) =>
+                    {
                         Some(numbers.operation(func, i, &mut table))
                     }
                     _ => None,
@@ -106,12 +112,12 @@ impl Numbers {
         let inst = func.inst(i);
         let key = self.bare(inst);
         // An unreached operand cannot be: definitions dominate their uses.
-        if key.args.contains(&0) {
+        if key.args[..inst.args.len()].contains(&0) {
             return self.fresh();
         }
-        let copied = match (inst.op, &key.args[..]) {
-            (Opcode::Copy, &[a]) => Some(a),
-            (Opcode::Select, &[_, a, b]) if a == b => Some(a),
+        let copied = match (inst.op, key.args) {
+            (Opcode::Copy, [a, ..]) => Some(a),
+            (Opcode::Select, [_, a, b]) if a == b => Some(a),
             _ => None,
         };
         let Some(guard) = inst.guard else {
@@ -130,12 +136,16 @@ impl Numbers {
     }
 
     fn entry(&mut self, func: &Function, i: Inst, key: &Key, table: &mut Table) -> u32 {
-        if let Some(number) = table.find(self, func, key) {
-            return number;
+        match table.entry(self, func, key) {
+            Entry::Occupied(first) => {
+                let first = func.result(*first.get());
+                first.map_or(0, |v| self.of[v])
+            }
+            Entry::Vacant(place) => {
+                place.insert(i);
+                self.fresh()
+            }
         }
-        let number = self.fresh();
-        table.insert(self, func, i, key);
-        number
     }
 
     /// What `inst` is numbered by, its guard apart.
@@ -144,9 +154,12 @@ impl Numbers {
             op: inst.op,
             ty: inst.ty,
             imm: inst.imm,
-            args: inst.args.iter().map(|&a| self.of[a]).collect(),
+            args: [0; OPERANDS],
             guard: None,
         };
+        for (number, &a) in key.args.iter_mut().zip(&inst.args) {
+            *number = self.of[a];
+        }
         key.order();
         key
     }
@@ -175,9 +188,10 @@ impl Table {
         func.result(i).map(|v| numbers.of[v])
     }
 
-    fn insert(&mut self, numbers: &Numbers, func: &Function, i: Inst, key: &Key) {
+    fn entry<'a>(&'a mut self, numbers: &Numbers, func: &Function, key: &Key) -> Entry<'a, Inst> {
+        let same = |&i: &Inst| numbers.key(func.inst(i)) == *key;
         let hash = |&i: &Inst| numbers.key(func.inst(i)).hash();
-        self.0.insert_unique(key.hash(), i, hash);
+        self.0.entry(key.hash(), same, hash)
     }
 }
 
@@ -192,16 +206,18 @@ impl Key {
             Imm::Mem { offset, .. } => offset as u64,
             _ => 0,
         };
-        let words = [self.op as u64, self.ty as u64, imm].into_iter();
-        let words = words.chain(self.args.iter().map(|&a| u64::from(a)));
-        words.fold(0u64, |h, word| (h.rotate_left(23) ^ word).wrapping_mul(ODD))
+        let [a, b, c] = self.args.map(u64::from);
+        let op = (self.op as u64) << 8 | self.ty as u64;
+        let words = [op, imm, a | b << 32, c];
+        let step = |h: u64, word: u64| (h.rotate_left(23) ^ word).wrapping_mul(ODD);
+        words.into_iter().fold(0, step)
     }
 
     /// Puts the operands in the order of their numbers where order is no
     /// matter, or another condition makes up for it.
     fn order(&mut self) {
-        let &[a, b] = &self.args[..] else { return };
-        if a <= b {
+        let [a, b, 0] = self.args else { return };
+        if a <= b || b == 0 {
             return;
         }
         match self.imm {

@@ -32,10 +32,11 @@ use super::worklist::Worklist;
 use super::{Graph, UniformityOptions};
 use crate::LoopId;
 
-/// Changes of one value after which its bit facts are widened.
-const WIDEN_AFTER: u16 = 5;
-/// Changes of one value after which it claims nothing.
-const GIVE_UP_AFTER: u16 = 40;
+/// At which change of a value, what it was found to be first not counted, its bit facts
+/// are widened.
+const WIDEN_AT: u16 = 5;
+/// At which change of a value, counted likewise, it claims nothing any more.
+const GIVE_UP_AT: u16 = 40;
 /// Edges that region walks may take, per edge of the function.
 const WALKS_PER_EDGE: u64 = 64;
 
@@ -43,7 +44,17 @@ const WALKS_PER_EDGE: u64 = 64;
 enum Item {
     Param(Block, u32),
     Inst(Block, Inst),
+    /// The same with the position of what is special about it.
+    Special(Block, Inst, u32),
     Term(Block),
+}
+
+/// That an item uses a value: the item, and the next use of the same value by its
+/// position, counted from 1.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    item: u32,
+    next: u32,
 }
 
 /// How a result is found beside the opcode's own rule.
@@ -72,13 +83,16 @@ struct Solver<'a> {
     mixed: SecondaryMap<Block, Mixed>,
     budget: u64,
     items: Vec<Item>,
-    special: Vec<Option<Box<Special>>>,
-    uses: Vec<SmallVec<[u32; 4]>>,
+    special: Vec<Special>,
+    /// By value: the position of its first use in `uses`, counted from 1.
+    first_use: Vec<u32>,
+    uses: Vec<Use>,
     /// The items of a block's parameters: the first, and how many.
     params: SecondaryMap<Block, (u32, u32)>,
     /// The items behind each loop that use values defined in it.
     behind: SecondaryMap<LoopId, Vec<u32>>,
-    /// By item: how many loops its operands are looked at from outside of.
+    /// By item: how many loops its operands are looked at from outside of. Empty where
+    /// there are no loops.
     looks: Vec<u32>,
     work: Worklist,
     changes: Vec<u16>,
@@ -132,7 +146,8 @@ fn solve_with(
             .unwrap_or(edges as u64 * WALKS_PER_EDGE + 4096),
         items: Vec::new(),
         special: Vec::new(),
-        uses: vec![SmallVec::new(); func.num_values()],
+        first_use: vec![0; func.num_values()],
+        uses: Vec::with_capacity(2 * func.num_values()),
         params: SecondaryMap::new(),
         behind: SecondaryMap::new(),
         looks: Vec::new(),
@@ -154,24 +169,32 @@ impl Solver<'_> {
     /// Lists what is to be evaluated, in reverse postorder, and who uses what.
     fn number_items(&mut self) {
         let func = self.func;
+        self.items.reserve(func.num_values() + func.num_blocks());
         for &b in self.graph.cfg.rpo() {
             let first = self.items.len() as u32;
             let params = &func.block(b).params;
             self.params[b] = (first, params.len() as u32);
             for (k, &p) in params.iter().enumerate() {
                 self.state.def_block[p] = Some(b);
-                self.push(Item::Param(b, k as u32), None);
+                self.items.push(Item::Param(b, k as u32));
             }
             for &i in &func.block(b).insts {
                 for &r in &func.inst(i).results {
                     self.state.def_block[r] = Some(b);
                 }
-                let special = self.special(i);
-                self.push(Item::Inst(b, i), special);
+                self.items.push(match self.special(i) {
+                    None => Item::Inst(b, i),
+                    Some(special) => {
+                        self.special.push(special);
+                        Item::Special(b, i, self.special.len() as u32 - 1)
+                    }
+                });
             }
-            self.push(Item::Term(b), None);
+            self.items.push(Item::Term(b));
         }
-        self.looks = vec![0; self.items.len()];
+        if !self.graph.loops.is_empty() {
+            self.looks = vec![0; self.items.len()];
+        }
         for index in 0..self.items.len() as u32 {
             match self.items[index as usize] {
                 // A parameter is evaluated when an argument of an edge to it
@@ -179,12 +202,13 @@ impl Solver<'_> {
                 // judged at its own block, from the same argument.
                 Item::Param(..) => {}
                 Item::Inst(b, i) => {
-                    for v in func.inst(i).uses() {
-                        self.register(v, b, index);
-                    }
-                    if let Some(Special::Sum(sum)) =
-                        self.special[index as usize].as_deref().cloned()
-                    {
+                    let inst = func.inst(i);
+                    inst.uses().for_each(|v| self.register(v, b, index));
+                }
+                Item::Special(b, i, special) => {
+                    let inst = func.inst(i);
+                    inst.uses().for_each(|v| self.register(v, b, index));
+                    if let Special::Sum(sum) = self.special[special as usize].clone() {
                         for &(v, _) in &sum.terms {
                             self.register(v, b, index);
                         }
@@ -209,8 +233,13 @@ impl Solver<'_> {
 
     /// Notes that `item` uses `v` at `b`.
     fn register(&mut self, v: Value, b: Block, item: u32) {
-        self.uses[v.index()].push(item);
+        let next = &mut self.first_use[v.index()];
+        self.uses.push(Use { item, next: *next });
+        *next = self.uses.len() as u32;
         let loops = &self.graph.loops;
+        if loops.is_empty() {
+            return;
+        }
         let mut around = self.state.def_block[v].and_then(|def| loops.loop_of(def));
         while let Some(l) = around.filter(|&l| !loops.contains(l, b)) {
             self.behind[l].push(item);
@@ -219,15 +248,15 @@ impl Solver<'_> {
         }
     }
 
-    fn push(&mut self, item: Item, special: Option<Special>) {
-        self.items.push(item);
-        self.special.push(special.map(Box::new));
-    }
-
     fn special(&self, i: Inst) -> Option<Special> {
         let inst = self.func.inst(i);
-        if let Some(sum) = Linear::difference(self.func, &self.graph.numbers, inst) {
-            return Some(Special::Sum(sum));
+        match (inst.op, inst.ty) {
+            (Opcode::Isub, _) => {
+                let sum = Linear::difference(self.func, &self.graph.numbers, inst);
+                return sum.map(Special::Sum);
+            }
+            (Opcode::Iadd, Type::I32) => {}
+            _ => return None,
         }
         // tid_y * nx + tid_x numbers the threads of a plane.
         let plane = self.options.shape.block()[2] == Some(1);
@@ -247,7 +276,7 @@ impl Solver<'_> {
                         || is(d.args[1], Opcode::TidY) && is_row_length(d.args[0]))
             })
         };
-        if plane && inst.op == Opcode::Iadd && inst.ty == Type::I32 {
+        if plane {
             let [a, b] = [inst.args[0], inst.args[1]];
             if is(a, Opcode::TidX) && is_row_start(b) || is(b, Opcode::TidX) && is_row_start(a) {
                 return Some(Special::ThreadNumber);
@@ -257,7 +286,8 @@ impl Solver<'_> {
     }
 
     fn step(&mut self, index: u32) {
-        self.state.steps += 1 + u64::from(self.looks[index as usize]);
+        let looks = self.looks.get(index as usize).copied();
+        self.state.steps += 1 + u64::from(looks.unwrap_or(0));
         match self.items[index as usize] {
             Item::Param(b, k) => {
                 let rounds = 1 + self.meets[b].len() + self.opaque[b].len();
@@ -266,28 +296,33 @@ impl Solver<'_> {
                     self.set(self.func.block(b).params[k as usize], shape);
                 }
             }
-            // Nothing is known of what a callee gives.
-            Item::Inst(_, i) if self.func.inst(i).op.effects().calls => {
-                let func = self.func;
-                for &r in &func.inst(i).results {
-                    self.set(r, Shape::uniform(self.func.ty(r), Scope::Lane));
-                }
-            }
-            Item::Inst(b, i) => {
-                if let Some(shape) = self.inst(b, i, index) {
-                    // Carry and overflow flags share the operands' scope; the
-                    // rules speak of the first result.
-                    let func = self.func;
-                    for (n, &r) in func.inst(i).results.iter().enumerate() {
-                        let new = match n {
-                            0 => shape,
-                            _ => Shape::uniform(func.ty(r), shape.scope()),
-                        };
-                        self.set(r, new);
-                    }
-                }
-            }
+            Item::Inst(b, i) => self.results(b, i, None),
+            Item::Special(b, i, special) => self.results(b, i, Some(special)),
             Item::Term(b) => self.term(b),
+        }
+    }
+
+    /// Finds the results of an instruction.
+    fn results(&mut self, b: Block, i: Inst, special: Option<u32>) {
+        let func = self.func;
+        let inst = func.inst(i);
+        // Nothing is known of what a callee gives.
+        if inst.op.effects().calls {
+            for &r in &inst.results {
+                self.set(r, Shape::uniform(func.ty(r), Scope::Lane));
+            }
+            return;
+        }
+        let Some(&result) = inst.results.first() else {
+            return;
+        };
+        if let Some(shape) = self.inst(b, i, special) {
+            self.set(result, shape);
+            // Carry and overflow flags share the operands' scope; the
+            // rules speak of the first result.
+            for &r in &inst.results[1..] {
+                self.set(r, Shape::uniform(func.ty(r), shape.scope()));
+            }
         }
     }
 
@@ -370,17 +405,15 @@ impl Solver<'_> {
         mixed
     }
 
-    fn inst(&self, b: Block, i: Inst, index: u32) -> Option<Shape> {
+    fn inst(&self, b: Block, i: Inst, special: Option<u32>) -> Option<Shape> {
         let inst = self.func.inst(i);
         let fault = self.graph.fault;
         let planted = fault.and_then(|f| f.instead_of(inst));
         let inst = planted.as_ref().unwrap_or(inst);
         let launch = fault.map(|f| f.launch(inst, self.options.shape));
         let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
-        let mut types: SmallVec<[Type; 3]> = SmallVec::new();
         for &v in &inst.args {
             args.push(self.state.at(v, b)?);
-            types.push(self.func.ty(v));
         }
         let loads = inst.op.shape() == Form::Load;
         let memory = &self.graph.memory;
@@ -391,7 +424,7 @@ impl Solver<'_> {
             same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
             all_present: self.presence.is_whole(i),
         };
-        let shape = match self.special[index as usize].as_deref() {
+        let shape = match special.map(|special| &self.special[special as usize]) {
             Some(Special::ThreadNumber) => self.options.shape.linear_id(),
             Some(Special::Sum(sum)) => {
                 let mut shape = Shape::constant(inst.ty, u128::from(sum.constant));
@@ -401,7 +434,10 @@ impl Solver<'_> {
                 }
                 shape
             }
-            None => transfer(inst, &types, &args, env)?,
+            None => {
+                let types = || inst.args.iter().map(|&v| self.func.ty(v)).collect();
+                transfer(inst, types, &args, env)?
+            }
         };
         // Without an `else` the claim is about the lanes where the guard
         // holds; the others hold poison.
@@ -594,27 +630,33 @@ impl Solver<'_> {
     }
 
     fn queue_uses(&mut self, v: Value) {
-        let uses = &self.uses[v.index()];
-        self.state.steps += uses.len() as u64;
-        self.work.extend(uses.iter().copied());
+        let mut next = self.first_use[v.index()];
+        while let Some(at) = next.checked_sub(1) {
+            let used = self.uses[at as usize];
+            self.state.steps += 1;
+            self.work.insert(used.item);
+            next = used.next;
+        }
     }
 
     fn set(&mut self, v: Value, new: Shape) {
-        let old = self.state.shapes[v];
-        let mut shape = old.map_or(new, |old| old.join(new));
-        if Some(shape) == old {
-            return;
-        }
-        let changes = &mut self.changes[v.index()];
-        *changes = changes.saturating_add(1);
-        if let (Some(old), true) = (old, *changes > WIDEN_AFTER) {
-            shape = shape.widened(old);
-        }
-        if *changes > GIVE_UP_AFTER {
-            shape = Shape::varying(self.func.ty(v));
-        }
-        if Some(shape) == old {
-            return;
+        let mut shape = new;
+        if let Some(old) = self.state.shapes[v] {
+            shape = old.join(new);
+            if shape == old {
+                return;
+            }
+            let changes = &mut self.changes[v.index()];
+            *changes = changes.saturating_add(1);
+            if *changes >= WIDEN_AT {
+                shape = shape.widened(old);
+            }
+            if *changes >= GIVE_UP_AT {
+                shape = Shape::varying(self.func.ty(v));
+            }
+            if shape == old {
+                return;
+            }
         }
         self.state.shapes[v] = Some(shape);
         if !shape.is_uniform() && self.state.reasons[v].is_none() {
@@ -650,7 +692,10 @@ impl Solver<'_> {
                     return Reason::Budget;
                 };
                 let inst = self.func.inst(i);
-                let by_operand = inst.uses().find_map(|u| self.state.cause_at(u, b));
+                let guard = || inst.uses().skip(inst.args.len());
+                let cause = |u: Value| self.state.cause_at(u, b);
+                let by_operand = inst.args.iter().copied().find_map(cause);
+                let by_operand = by_operand.or_else(|| guard().find_map(cause));
                 match by_operand {
                     Some(reason) => reason,
                     None if inst.op.shape() == Form::Load => Reason::Memory(inst.op),

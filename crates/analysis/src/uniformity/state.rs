@@ -44,12 +44,18 @@ pub(crate) struct Coarse {
 impl State {
     /// The value's shape among lanes that execute `b` together; `None` while
     /// it is bottom.
+    #[inline]
     pub fn at(&self, v: Value, b: Block) -> Option<Shape> {
-        let mut shape = self.shapes[v]?;
-        let def = self.def_block[v]?;
-        if def == b {
-            return Some(shape);
+        match self.def_block[v] {
+            Some(def) if def == b => self.shapes[v],
+            Some(def) => self.elsewhere(v, def, b),
+            None => None,
         }
+    }
+
+    /// The same behind the block of its definition.
+    fn elsewhere(&self, v: Value, def: Block, b: Block) -> Option<Shape> {
+        let mut shape = self.shapes[v]?;
         for &(split, round) in &self.rounds[def] {
             if self.is_separated(v, b, split, round) {
                 shape = shape.separated(self.splits[split as usize].scope);

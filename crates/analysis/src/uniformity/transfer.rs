@@ -9,6 +9,7 @@
 //!
 //! Guards are not seen here; see the [solver](super::solve).
 
+use smallvec::SmallVec;
 use warpfold_ir::eval::eval;
 use warpfold_ir::{Imm, InstData, IntCC, Opcode, Shape as Form, Type, Value};
 
@@ -43,11 +44,15 @@ pub(crate) fn last_two_same(inst: &InstData, same: impl Fn(Value, Value) -> bool
     }
 }
 
+/// The types of an instruction's operands.
+pub(crate) type Types = SmallVec<[Type; 3]>;
+
 /// The shape of the result of `inst`, guard apart, over the lanes that execute
-/// it; `None` if it has no result.
+/// it; `None` if it has no result. The operands' `types` are asked for only if all
+/// are constants.
 pub(crate) fn transfer(
     inst: &InstData,
-    types: &[Type],
+    types: impl FnOnce() -> Types,
     args: &[Shape],
     env: Env<'_>,
 ) -> Option<Shape> {
@@ -118,12 +123,12 @@ pub(crate) fn transfer(
 
 /// The value of a lane-wise instruction on constants. A NaN is left alone:
 /// its payload is not the language's to promise.
-fn fold(inst: &InstData, ty: Type, types: &[Type], args: &[Shape]) -> Option<Shape> {
+fn fold(inst: &InstData, ty: Type, types: impl FnOnce() -> Types, args: &[Shape]) -> Option<Shape> {
     let mut numbers = [0u128; 3];
     for (number, arg) in numbers.iter_mut().zip(args) {
         *number = u128::from(arg.as_constant()?);
     }
-    let bits = eval(inst, types, &numbers[..args.len()])?.ok()?;
+    let bits = eval(inst, &types(), &numbers[..args.len()])?.ok()?;
     let nan = match ty {
         Type::F16 => bits & 0x7fff > 0x7c00,
         Type::F32 => f32::from_bits(bits as u32).is_nan(),

@@ -1,13 +1,17 @@
 //! A set of small numbers that gives the least first.
 //!
-//! One bit a number, and above each 64 bits one that says whether any of them is
-//! set; so both operations touch one word a level, four levels for sixteen
-//! million numbers.
+//! It starts full, so a number that was never given is in it; of those it keeps no
+//! more than the least. Of the others, one bit a number, and above each 64 bits one
+//! that says whether any of them is set; so both operations touch one word a level,
+//! four levels for sixteen million numbers.
 
 /// The set.
 #[derive(Clone, Debug)]
 pub(crate) struct Worklist {
-    /// The numbers first; the last level is one word.
+    /// Numbers from here up to `end` are in it.
+    fresh: u32,
+    end: u32,
+    /// Numbers below `fresh`, in the first level; the last level is one word.
     levels: Vec<Vec<u64>>,
 }
 
@@ -17,20 +21,27 @@ impl Worklist {
         let mut levels = Vec::new();
         let mut bits = n;
         loop {
-            let mut words = vec![u64::MAX; bits / 64];
-            if !bits.is_multiple_of(64) || words.is_empty() {
-                words.push((1 << (bits % 64)) - 1);
-            }
-            bits = words.len();
-            levels.push(words);
+            bits = bits.div_ceil(64).max(1);
+            levels.push(vec![0; bits]);
             if bits == 1 {
-                return Self { levels };
+                return Self {
+                    fresh: 0,
+                    end: n as u32,
+                    levels,
+                };
             }
         }
     }
 
     /// Puts `i` in.
+    #[inline]
     pub fn insert(&mut self, i: u32) {
+        if i < self.fresh {
+            self.put_back(i);
+        }
+    }
+
+    fn put_back(&mut self, i: u32) {
         let mut at = i as usize;
         for level in &mut self.levels {
             let word = &mut level[at / 64];
@@ -49,7 +60,9 @@ impl Worklist {
         for level in self.levels.iter().rev() {
             let word = level[at];
             if word == 0 {
-                return None;
+                let least = self.fresh;
+                self.fresh += u32::from(least < self.end);
+                return (least < self.end).then_some(least);
             }
             at = at * 64 + word.trailing_zeros() as usize;
         }

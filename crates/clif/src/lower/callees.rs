@@ -163,7 +163,7 @@ impl Lowering<'_> {
         self.out.block_mut(self.block).insts.push(made);
         let results = self.source.func.dfg.inst_results(inst);
         for (&result, &v) in results.iter().zip(&self.out.inst(made).results) {
-            self.numbers[result] = Some(v);
+            self.numbers[result] = v.into();
         }
         Ok(self.out.inst(made).results.to_vec())
     }

@@ -179,11 +179,12 @@ impl Check<'_> {
         let dfg = &self.source.func.dfg;
         let op = dfg.insts[inst].opcode();
         refusal(op)?;
-        let values = dfg.inst_results(inst).iter().chain(dfg.inst_args(inst));
-        for &v in values {
-            let ty = dfg.value_type(v);
-            if let Err(why) = lane_type(ty) {
-                return Err(format!("`{op}` of {ty} is not supported: {why}").into());
+        for values in [dfg.inst_results(inst), dfg.inst_args(inst)] {
+            for &v in values {
+                let ty = dfg.value_type(v);
+                if let Err(why) = lane_type(ty) {
+                    return Err(format!("`{op}` of {ty} is not supported: {why}").into());
+                }
             }
         }
         let addressed = match dfg.insts[inst] {

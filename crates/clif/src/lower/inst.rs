@@ -51,51 +51,47 @@ impl Lowering<'_> {
     /// A CLIF instruction that has one result, as a number.
     pub(super) fn define(&mut self, inst: clif::Inst, v: Value) -> Result<(), String> {
         let [result] = self.results(inst)?;
-        self.numbers[result] = Some(v);
+        self.numbers[result] = v.into();
         Ok(())
     }
 
     fn direct(&mut self, inst: clif::Inst, op: Opcode) -> Result<(), String> {
         let dfg = &self.source.func.dfg;
-        if let [result] = *dfg.inst_results(inst)
-            && self.truths.is_pred(result)
-        {
-            return self.truth_logic(inst, result);
-        }
+        let result = match *dfg.inst_results(inst) {
+            [result] if self.truths.is_pred(result) => return self.truth_logic(inst, result),
+            [result] => Some(result),
+            _ => None,
+        };
         let mut args = SmallVec::<[Value; 3]>::new();
         for &v in dfg.inst_args(inst) {
             args.push(self.number(v)?);
         }
         let (imm, typed) = match dfg.insts[inst] {
-            InstructionData::Load { flags, offset, .. } => (Some((flags, offset.into())), None),
+            InstructionData::Load { flags, offset, .. } => {
+                (self.memory(inst, flags, offset.into()), result)
+            }
             InstructionData::LoadNoOffset { flags, .. } if op == Opcode::AtomicLoad => {
-                (Some((flags, 0)), None)
+                (self.memory(inst, flags, 0), result)
             }
             InstructionData::Store {
                 flags,
                 offset,
                 args,
                 ..
-            } => (Some((flags, offset.into())), Some(args[0])),
-            InstructionData::StoreNoOffset { flags, args, .. } => (Some((flags, 0)), Some(args[0])),
-            _ => (None, None),
-        };
-        let imm = match (imm, &dfg.insts[inst]) {
-            (Some((flags, offset)), _) => self.memory(inst, flags, offset),
-            (
-                None,
-                &InstructionData::StackAddr {
-                    stack_slot, offset, ..
-                },
-            ) => {
+            } => (self.memory(inst, flags, offset.into()), Some(args[0])),
+            InstructionData::StoreNoOffset { flags, args, .. } => {
+                (self.memory(inst, flags, 0), Some(args[0]))
+            }
+            InstructionData::StackAddr {
+                stack_slot, offset, ..
+            } => {
                 let (slot, begin) = self.slots[stack_slot].ok_or("the stack slot is empty")?;
                 let offset =
                     slots::offset(begin, offset.into()).ok_or("the offset is out of range")?;
-                Imm::Slot { slot, offset }
+                (Imm::Slot { slot, offset }, result)
             }
-            _ => Imm::None,
+            _ => (Imm::None, result),
         };
-        let typed = typed.or(dfg.inst_results(inst).first().copied());
         let ty = self.type_of(typed.ok_or("expected a result")?)?;
         if op == Opcode::Bitcast && self.out.ty(args[0]) == ty {
             return self.define(inst, args[0]);
@@ -103,10 +99,12 @@ impl Lowering<'_> {
         if ty.is_float() && op.shape().types() == TypeSet::Int {
             return self.on_bits(inst, op, ty, &args);
         }
-        match self.emit(op, ty, &args, imm) {
-            Some(v) => self.define(inst, v),
-            None => Ok(()),
+        match (self.emit(op, ty, &args, imm), result) {
+            (Some(v), Some(result)) => self.numbers[result] = v.into(),
+            (Some(_), None) => return Err("expected a result".into()),
+            (None, _) => {}
         }
+        Ok(())
     }
 
     /// The immediate of a memory access.
@@ -165,8 +163,8 @@ impl Lowering<'_> {
             let pred = self.pred(arg)?;
             let number = self.value(Opcode::Bint, self.type_of(result)?, &[pred], Imm::None)?;
             self.optional.push(number);
-            self.preds[result] = Some(pred);
-            self.numbers[result] = Some(number);
+            self.preds[result] = pred.into();
+            self.numbers[result] = number.into();
             return Ok(());
         }
         let [a, b] = self.args(inst)?;
@@ -176,7 +174,7 @@ impl Lowering<'_> {
             clif::Opcode::Bxor => self.combine(Opcode::Xor, a, b)?,
             _ => return Err(format!("`{op}` has no form on truth values")),
         };
-        self.preds[result] = Some(pred);
+        self.preds[result] = pred.into();
         Ok(())
     }
 
@@ -213,13 +211,13 @@ impl Lowering<'_> {
                         self.compare(Opcode::Icmp, args, cond)?
                     }
                 };
-                self.preds[result] = Some(pred);
+                self.preds[result] = pred.into();
                 Ok(())
             }
             (clif::Opcode::Fcmp, InstructionData::FloatCompare { args, cond, .. }) => {
                 let [result] = self.results(inst)?;
                 let cond = Imm::Fcc(opmap::float_cc(cond));
-                self.preds[result] = Some(self.compare(Opcode::Fcmp, args, cond)?);
+                self.preds[result] = self.compare(Opcode::Fcmp, args, cond)?.into();
                 Ok(())
             }
             (clif::Opcode::Select | clif::Opcode::SelectSpectreGuard, _) => self.select(inst),
@@ -308,7 +306,7 @@ impl Lowering<'_> {
         if self.truths.is_pred(result) {
             let args = [cond, self.pred(x)?, self.pred(y)?];
             let v = self.value(Opcode::Select, Type::Pred, &args, Imm::None)?;
-            self.preds[result] = Some(v);
+            self.preds[result] = v.into();
             return Ok(());
         }
         let args = [cond, self.number(x)?, self.number(y)?];
@@ -347,7 +345,7 @@ impl Lowering<'_> {
                 Some(Slot::Truth) => &mut self.preds,
                 _ => &mut self.numbers,
             };
-            map[*result] = Some(v);
+            map[*result] = v.into();
         }
         Ok(())
     }

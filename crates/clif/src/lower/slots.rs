@@ -21,6 +21,9 @@ pub fn lay_out(
     blocks: &[clif::Block],
     out: &mut PrimaryMap<Slot, SlotData>,
 ) -> Vec<(clif::StackSlot, (Slot, u32))> {
+    if func.sized_stack_slots.is_empty() {
+        return Vec::new();
+    }
     // The reader fills gaps in the numbering with empty slots.
     let slots = func.sized_stack_slots.iter();
     let slots = slots.filter(|(_, data)| data.size > 0);

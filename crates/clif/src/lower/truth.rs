@@ -22,13 +22,15 @@
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, Function, Inst, InstructionData, Opcode, Value};
-use smallvec::SmallVec;
 
 use crate::intrinsics::{Intrinsic, Slot};
 
 /// How a candidate gets its value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Kind {
+    /// Not met: no value of a block that can be reached, or not yet.
+    #[default]
+    Unmet,
     /// No candidate.
     Other,
     /// Born as a predicate.
@@ -41,6 +43,17 @@ enum Kind {
     Choice,
     /// A block parameter; its sources are the arguments it receives.
     Param,
+}
+
+impl Kind {
+    fn is_truth(self) -> bool {
+        !matches!(self, Self::Unmet | Self::Other)
+    }
+
+    /// Whether it has sources.
+    fn is_derived(self) -> bool {
+        matches!(self, Self::Logic | Self::Choice | Self::Param)
+    }
 }
 
 /// The result of the analysis.
@@ -58,7 +71,7 @@ impl Truths {
 
     /// Whether `v` (no alias) is 0 or 1.
     pub fn is_truth(&self, v: Value) -> bool {
-        self.kind[v] != Kind::Other
+        self.kind[v].is_truth()
     }
 
     /// Whether `v` (no alias) lives as a predicate.
@@ -98,14 +111,34 @@ fn equality(func: &Function, inst: Inst) -> Option<([Value; 2], bool)> {
     }
 }
 
+/// That a candidate is made from a value. The edges of one value are lists, each
+/// naming the next one by its position, counted from 1.
+#[derive(Clone, Copy, Debug)]
+struct Edge {
+    source: Value,
+    derived: Value,
+    /// The next edge of the same source.
+    next_derived: u32,
+    /// The next edge to the same candidate.
+    next_source: u32,
+}
+
 struct Analysis<'a> {
     func: &'a Function,
     blocks: &'a [Block],
     kind: SecondaryMap<Value, Kind>,
-    /// What a derived candidate is made from.
-    sources: SecondaryMap<Value, SmallVec<[Value; 2]>>,
-    /// The candidates made from a value.
-    derived: SecondaryMap<Value, SmallVec<[Value; 2]>>,
+    /// What candidates are made from, as far as that may be truths.
+    edges: Vec<Edge>,
+    /// By source: its first edge.
+    derived: SecondaryMap<Value, u32>,
+    /// By candidate: its first edge.
+    sources: SecondaryMap<Value, u32>,
+    /// Values that are born as predicates.
+    born: Vec<Value>,
+    /// What something asks of whether it is 0.
+    tested: Vec<Value>,
+    /// What is compared for (in)equality, which is logic if both are truths.
+    compared: Vec<[Value; 2]>,
     pred: SecondaryMap<Value, bool>,
 }
 
@@ -114,9 +147,13 @@ impl<'a> Analysis<'a> {
         let mut this = Self {
             func,
             blocks,
-            kind: SecondaryMap::with_default(Kind::Other),
-            sources: SecondaryMap::new(),
+            kind: SecondaryMap::new(),
+            edges: Vec::new(),
             derived: SecondaryMap::new(),
+            sources: SecondaryMap::new(),
+            born: Vec::new(),
+            tested: Vec::new(),
+            compared: Vec::new(),
             pred: SecondaryMap::new(),
         };
         let values = func.dfg.num_values();
@@ -143,15 +180,13 @@ impl<'a> Analysis<'a> {
     fn collect(&mut self) {
         let dfg = &self.func.dfg;
         for (i, &b) in self.blocks.iter().enumerate() {
-            if i > 0 {
-                for &param in dfg.block_params(b) {
-                    if dfg.value_type(param).is_int() {
-                        self.kind[param] = Kind::Param;
-                    }
-                }
+            for &param in dfg.block_params(b) {
+                let candidate = i > 0 && dfg.value_type(param).is_int();
+                self.kind[param] = if candidate { Kind::Param } else { Kind::Other };
             }
             for inst in self.func.layout.block_insts(b) {
                 self.candidate(inst);
+                self.test(inst);
             }
         }
         for &b in self.blocks {
@@ -173,14 +208,17 @@ impl<'a> Analysis<'a> {
 
     fn candidate(&mut self, inst: Inst) {
         let dfg = &self.func.dfg;
-        let Some(&result) = dfg.inst_results(inst).first() else {
+        let results = dfg.inst_results(inst);
+        let Some(&result) = results.first() else {
             return;
         };
-        let args = dfg.inst_args(inst);
-        let scalar = dfg.value_type(result).is_int();
+        for &r in results {
+            self.kind[r] = Kind::Other;
+        }
+        let scalar = || dfg.value_type(result).is_int();
         match dfg.insts[inst].opcode() {
-            Opcode::Icmp | Opcode::Fcmp if scalar => self.kind[result] = Kind::Born,
-            Opcode::Iconst if scalar => {
+            Opcode::Icmp | Opcode::Fcmp if scalar() => self.is_born(result),
+            Opcode::Iconst if scalar() => {
                 if let InstructionData::UnaryImm { imm, .. } = dfg.insts[inst] {
                     self.kind[result] = match imm.bits() {
                         0 => Kind::Constant(false),
@@ -195,19 +233,21 @@ impl<'a> Analysis<'a> {
             | Opcode::Uextend
             | Opcode::Sextend
             | Opcode::Ireduce
-                if scalar =>
+                if scalar() =>
             {
                 self.kind[result] = Kind::Logic;
+                let args = dfg.inst_args(inst);
                 args.iter().for_each(|&arg| self.depends(result, arg));
             }
-            Opcode::Select | Opcode::SelectSpectreGuard if scalar => {
+            Opcode::Select | Opcode::SelectSpectreGuard if scalar() => {
                 self.kind[result] = Kind::Choice;
-                args[1..].iter().for_each(|&arg| self.depends(result, arg));
+                let args = &dfg.inst_args(inst)[1..];
+                args.iter().for_each(|&arg| self.depends(result, arg));
             }
             Opcode::Call
                 if intrinsic(self.func, inst).is_some_and(|i| i.result == Some(Slot::Truth)) =>
             {
-                self.kind[result] = Kind::Born;
+                self.is_born(result);
             }
             Opcode::UaddOverflow
             | Opcode::UaddOverflowCin
@@ -219,35 +259,61 @@ impl<'a> Analysis<'a> {
             | Opcode::SsubOverflowBin
             | Opcode::UmulOverflow
             | Opcode::SmulOverflow => {
-                if let Some(&flag) = dfg.inst_results(inst).get(1) {
-                    self.kind[flag] = Kind::Born;
+                if let Some(&flag) = results.get(1) {
+                    self.is_born(flag);
                 }
             }
             _ => {}
         }
     }
 
+    fn is_born(&mut self, v: Value) {
+        self.kind[v] = Kind::Born;
+        self.born.push(v);
+    }
+
+    /// Notes that candidate `v` is made from `source`; strikes it at once if that is
+    /// known to be none.
     fn depends(&mut self, v: Value, source: Value) {
+        if self.kind[v] == Kind::Other {
+            return;
+        }
         let source = self.resolved(source);
-        self.sources[v].push(source);
-        self.derived[source].push(v);
+        if self.kind[source] == Kind::Other {
+            self.kind[v] = Kind::Other;
+            return;
+        }
+        let place = self.edges.len() as u32 + 1;
+        self.edges.push(Edge {
+            source,
+            derived: v,
+            next_derived: std::mem::replace(&mut self.derived[source], place),
+            next_source: std::mem::replace(&mut self.sources[v], place),
+        });
+    }
+
+    /// The edge at a position, and none at 0.
+    fn edge(&self, place: u32) -> Option<Edge> {
+        let at = (place as usize).checked_sub(1)?;
+        self.edges.get(at).copied()
     }
 
     /// Strikes candidates that have a source which is none.
     fn fall(&mut self) {
         let mut work: Vec<Value> = self
-            .func
-            .dfg
-            .values()
-            .filter(|&v| self.kind[v] == Kind::Other && !self.derived[v].is_empty())
+            .edges
+            .iter()
+            .map(|e| e.source)
+            .filter(|&v| !self.kind[v].is_truth())
             .collect();
         while let Some(v) = work.pop() {
-            for i in 0..self.derived[v].len() {
-                let d = self.derived[v][i];
-                if self.kind[d] != Kind::Other {
-                    self.kind[d] = Kind::Other;
-                    work.push(d);
+            let mut next = self.derived[v];
+            while let Some(edge) = self.edge(next) {
+                if self.kind[edge.derived].is_truth() {
+                    self.kind[edge.derived] = Kind::Other;
+                    work.push(edge.derived);
                 }
+                next = edge.next_derived;
             }
         }
     }
@@ -255,74 +321,73 @@ impl<'a> Analysis<'a> {
     /// Finds the truths that live as predicates.
     fn spread(&mut self) {
         let mut work = Vec::new();
-        for &b in self.blocks {
-            for inst in self.func.layout.block_insts(b) {
-                for &result in self.func.dfg.inst_results(inst) {
-                    if self.kind[result] == Kind::Born {
-                        self.mark(result, &mut work);
-                    }
-                }
-                for v in self.tested(inst) {
-                    let v = self.resolved(v);
-                    self.mark(v, &mut work);
-                }
+        for v in std::mem::take(&mut self.born) {
+            self.mark(v, &mut work);
+        }
+        for v in std::mem::take(&mut self.tested) {
+            self.mark(v, &mut work);
+        }
+        for pair in std::mem::take(&mut self.compared) {
+            if pair.iter().all(|&v| self.kind[v].is_truth()) {
+                pair.iter().for_each(|&v| self.mark(v, &mut work));
             }
         }
         while let Some(v) = work.pop() {
-            if matches!(self.kind[v], Kind::Logic | Kind::Choice | Kind::Param) {
-                for i in 0..self.sources[v].len() {
-                    let source = self.sources[v][i];
-                    self.mark(source, &mut work);
+            if self.kind[v].is_derived() {
+                let mut next = self.sources[v];
+                while let Some(edge) = self.edge(next) {
+                    self.mark(edge.source, &mut work);
+                    next = edge.next_source;
                 }
             }
-            for i in 0..self.derived[v].len() {
-                let d = self.derived[v][i];
-                if self.kind[d] == Kind::Logic {
-                    self.mark(d, &mut work);
+            let mut next = self.derived[v];
+            while let Some(edge) = self.edge(next) {
+                if self.kind[edge.derived] == Kind::Logic {
+                    self.mark(edge.derived, &mut work);
                 }
+                next = edge.next_derived;
             }
         }
     }
 
     fn mark(&mut self, v: Value, work: &mut Vec<Value>) {
-        let lives = !matches!(self.kind[v], Kind::Other | Kind::Constant(_));
+        let kind = self.kind[v];
+        let lives = kind == Kind::Born || kind.is_derived();
         if lives && !self.pred[v] {
             self.pred[v] = true;
             work.push(v);
         }
     }
 
-    /// The operands that `inst` asks only whether they are 0.
-    fn tested(&self, inst: Inst) -> SmallVec<[Value; 2]> {
+    /// Notes the operands that `inst` asks only whether they are 0.
+    fn test(&mut self, inst: Inst) {
         let dfg = &self.func.dfg;
-        let args = dfg.inst_args(inst);
+        let args = || dfg.inst_args(inst);
         match dfg.insts[inst].opcode() {
             Opcode::Brif
             | Opcode::Trapz
             | Opcode::Trapnz
             | Opcode::Select
             | Opcode::SelectSpectreGuard
-            | Opcode::Bmask => SmallVec::from_slice(&args[..1]),
+            | Opcode::Bmask => self.tested.push(self.resolved(args()[0])),
             Opcode::UaddOverflowCin
             | Opcode::UsubOverflowBin
             | Opcode::SaddOverflowCin
-            | Opcode::SsubOverflowBin => SmallVec::from_slice(&args[2..3]),
-            Opcode::Call => match intrinsic(self.func, inst) {
-                Some(i) => i
-                    .params
-                    .iter()
-                    .zip(args)
-                    .filter(|(slot, _)| **slot == Slot::Truth)
-                    .map(|(_, &v)| v)
-                    .collect(),
-                None => SmallVec::new(),
-            },
-            _ => match equality(self.func, inst) {
-                Some((args, _)) if args.iter().all(|&v| self.kind[v] != Kind::Other) => {
-                    SmallVec::from_slice(&args)
+            | Opcode::SsubOverflowBin => self.tested.push(self.resolved(args()[2])),
+            Opcode::Call => {
+                let Some(i) = intrinsic(self.func, inst) else {
+                    return;
+                };
+                for (slot, &v) in i.params.iter().zip(args()) {
+                    if *slot == Slot::Truth {
+                        self.tested.push(self.resolved(v));
+                    }
                 }
-                _ => SmallVec::new(),
-            },
+            }
+            Opcode::Icmp => self
+                .compared
+                .extend(equality(self.func, inst).map(|of| of.0)),
+            _ => {}
         }
     }
 }

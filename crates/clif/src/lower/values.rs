@@ -4,6 +4,7 @@
 //! The other form is made on demand, once in each block that asks for it, or
 //! where the block of the definition itself asks, once for everything after.
 
+use cranelift_codegen::entity::packed_option::PackedOption;
 use cranelift_codegen::entity::{EntityRef, EntitySet, SecondaryMap};
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::entities::AnyEntity;
@@ -36,8 +37,8 @@ pub(super) struct Lowering<'a> {
     /// Each slot with the byte in it at which CLIF's begins.
     pub slots: SecondaryMap<clif::StackSlot, Option<(Slot, u32)>>,
     /// The values made where their CLIF values are defined.
-    pub numbers: SecondaryMap<clif::Value, Option<Value>>,
-    pub preds: SecondaryMap<clif::Value, Option<Value>>,
+    pub numbers: SecondaryMap<clif::Value, PackedOption<Value>>,
+    pub preds: SecondaryMap<clif::Value, PackedOption<Value>>,
     /// The other forms, made on demand; good for the current block.
     local: HashMap<(clif::Value, Form), Value>,
     constants: HashMap<(Type, u128), Value>,
@@ -121,10 +122,10 @@ impl<'a> Lowering<'a> {
     fn params(&mut self, b: clif::Block) -> Result<(), String> {
         for &param in self.source.func.dfg.block_params(b) {
             if self.truths.is_pred(param) {
-                self.preds[param] = Some(self.out.add_param(self.block, Type::Pred));
+                self.preds[param] = self.out.add_param(self.block, Type::Pred).into();
             } else {
                 let ty = self.type_of(param)?;
-                self.numbers[param] = Some(self.out.add_param(self.block, ty));
+                self.numbers[param] = self.out.add_param(self.block, ty).into();
             }
         }
         Ok(())
@@ -166,17 +167,25 @@ impl<'a> Lowering<'a> {
     /// the integer is made here, once in the block; where that is the block of
     /// the definition it serves everything after it.
     pub fn number(&mut self, v: clif::Value) -> Result<Value, String> {
-        let v = self.source.func.dfg.resolve_aliases(v);
-        if let Some(number) = self.numbers[v] {
+        // An alias has none of its own.
+        if let Some(number) = self.numbers[v].expand() {
+            return Ok(number);
+        }
+        self.other_number(self.source.func.dfg.resolve_aliases(v))
+    }
+
+    fn other_number(&mut self, v: clif::Value) -> Result<Value, String> {
+        if let Some(number) = self.numbers[v].expand() {
             return Ok(number);
         }
         if let Some(&number) = self.local.get(&(v, Form::Number)) {
             return Ok(number);
         }
-        let pred = self.preds[v].ok_or_else(|| format!("{v} has no definition before its use"))?;
+        let pred = self.preds[v].expand();
+        let pred = pred.ok_or_else(|| format!("{v} has no definition before its use"))?;
         let number = self.value(Opcode::Bint, self.type_of(v)?, &[pred], Imm::None)?;
         if self.source.func.dfg.value_def(v).block(self.source.func) == Some(self.at) {
-            self.numbers[v] = Some(number);
+            self.numbers[v] = number.into();
         } else {
             self.local.insert((v, Form::Number), number);
         }
@@ -186,7 +195,7 @@ impl<'a> Lowering<'a> {
     /// Whether `v` is not 0, as a predicate.
     pub fn pred(&mut self, v: clif::Value) -> Result<Value, String> {
         let v = self.source.func.dfg.resolve_aliases(v);
-        if let Some(pred) = self.preds[v] {
+        if let Some(pred) = self.preds[v].expand() {
             return Ok(pred);
         }
         if let Some(&pred) = self.local.get(&(v, Form::Pred)) {
@@ -211,15 +220,24 @@ impl<'a> Lowering<'a> {
         if self.optional.is_empty() {
             return self.out;
         }
-        let mut used: EntitySet<Value> = EntitySet::with_capacity(self.out.num_values());
+        let mut unused: SecondaryMap<Value, bool> = SecondaryMap::new();
+        unused.resize(self.out.num_values());
+        for &v in &self.optional {
+            unused[v] = true;
+        }
         for &b in &self.out.layout {
             let block = self.out.block(b);
-            used.extend(block.insts.iter().flat_map(|&i| self.out.inst(i).uses()));
-            used.extend(block.term.iter().flat_map(Terminator::uses));
+            for &i in &block.insts {
+                self.out.inst(i).uses().for_each(|v| unused[v] = false);
+            }
+            for v in block.term.iter().flat_map(Terminator::uses) {
+                unused[v] = false;
+            }
         }
+        let values = self.optional.iter().filter(|v| unused[**v]);
+        let insts: Vec<Inst> = values.filter_map(|&v| self.out.def_inst(v)).collect();
         let mut unused: EntitySet<Inst> = EntitySet::new();
-        let values = self.optional.iter().filter(|v| !used.contains(**v));
-        unused.extend(values.filter_map(|&v| self.out.def_inst(v)));
+        unused.extend(insts);
         if unused.is_empty() {
             return self.out;
         }

@@ -84,8 +84,9 @@ impl Lowering<'_> {
         let v = self.number(x)?;
         let amount = self.constant(ty, half.bits().into())?;
         let shifted = self.two(Opcode::Ushr, ty, v, amount)?;
-        self.numbers[low] = Some(self.value(Opcode::Ireduce, half, &[v], Imm::None)?);
-        self.numbers[high] = Some(self.value(Opcode::Ireduce, half, &[shifted], Imm::None)?);
+        self.numbers[low] = self.value(Opcode::Ireduce, half, &[v], Imm::None)?.into();
+        let high_half = self.value(Opcode::Ireduce, half, &[shifted], Imm::None)?;
+        self.numbers[high] = high_half.into();
         Ok(())
     }
 
@@ -184,8 +185,8 @@ impl Lowering<'_> {
             }
             _ => return Err(format!("`{op}` has no lowering")),
         };
-        self.numbers[result] = Some(value);
-        self.preds[flag] = Some(pred);
+        self.numbers[result] = value.into();
+        self.preds[flag] = pred.into();
         Ok(())
     }
 

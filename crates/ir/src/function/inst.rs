@@ -52,7 +52,7 @@ pub enum Imm {
 }
 
 /// An instruction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct InstData {
     /// The operation.
     pub op: Opcode,
@@ -71,6 +71,34 @@ pub struct InstData {
     pub origin: Origin,
 }
 
+impl Clone for InstData {
+    /// The derived one would copy the lists element by element.
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            args: operands(&self.args),
+            results: match self.results[..] {
+                [] => SmallVec::new(),
+                [one] => SmallVec::from_buf([one]),
+                ref more => SmallVec::from_slice(more),
+            },
+            ..*self
+        }
+    }
+}
+
+/// A list of operands, by way of a copy of known size where it is short.
+#[inline]
+fn operands(args: &[Value]) -> SmallVec<[Value; 3]> {
+    match *args {
+        [] => SmallVec::new(),
+        [a] => SmallVec::from_buf_and_len([a; 3], 1),
+        [a, b] => SmallVec::from_buf_and_len([a, b, b], 2),
+        [a, b, c] => SmallVec::from_buf([a, b, c]),
+        ref more => SmallVec::from_slice(more),
+    }
+}
+
 impl InstData {
     /// An unguarded instruction without origin; results are made when it is
     /// put into a function.
@@ -79,7 +107,7 @@ impl InstData {
         Self {
             op,
             ty,
-            args: SmallVec::from_slice(args),
+            args: operands(args),
             imm,
             guard: None,
             results: SmallVec::new(),
@@ -114,6 +142,7 @@ impl InstData {
     }
 
     /// What an issue of it costs.
+    #[inline]
     pub fn cost_class(&self) -> CostClass {
         self.op.cost_class(self.ty)
     }

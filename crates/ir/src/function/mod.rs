@@ -374,8 +374,13 @@ impl Function {
     pub fn make_inst(&mut self, mut data: InstData) -> Inst {
         let inst = self.insts.next_key();
         data.results.clear();
-        for (i, ty) in self.result_types(&data).into_iter().enumerate() {
-            let def = ValueDef::Result(inst, i as u32);
+        if data.op.effects().calls {
+            for (i, ty) in self.result_types(&data).into_iter().enumerate() {
+                let def = ValueDef::Result(inst, i as u32);
+                data.results.push(self.values.push(ValueData { ty, def }));
+            }
+        } else if let Some(ty) = data.result_type() {
+            let def = ValueDef::Result(inst, 0);
             data.results.push(self.values.push(ValueData { ty, def }));
         }
         self.insts.push(data)
@@ -386,7 +391,7 @@ impl Function {
     pub fn push_inst(&mut self, b: Block, data: InstData) -> Option<Value> {
         let inst = self.make_inst(data);
         self.blocks[b].insts.push(inst);
-        self.insts[inst].results.first().copied()
+        self.result(inst)
     }
 
     /// Inserts an instruction at position `at` of a block.

@@ -46,6 +46,34 @@ macro_rules! define_opcodes {
 crate::for_each_opcode!(define_opcodes);
 
 impl Opcode {
+    /// By opcode: what it may do, read off its shape once.
+    const EFFECTS: [Effects; Self::ALL.len()] = {
+        let mut all = [Shape::Const.effects(); Self::ALL.len()];
+        let mut i = 0;
+        while i < all.len() {
+            all[i] = Self::ALL[i].shape().effects();
+            i += 1;
+        }
+        all
+    };
+
+    /// By opcode: the types that it [accepts](Self::accepts), one bit each.
+    const ACCEPTED: [u16; Self::ALL.len()] = {
+        let mut all = [0; Self::ALL.len()];
+        let mut i = 0;
+        while i < all.len() {
+            let mut ty = 0;
+            while ty < Type::ALL.len() {
+                if Self::ALL[i].fits(Type::ALL[ty]) {
+                    all[i] |= 1 << Type::ALL[ty] as u16;
+                }
+                ty += 1;
+            }
+            i += 1;
+        }
+        all
+    };
+
     /// The opcode's row of the table.
     #[inline]
     pub const fn info(self) -> &'static OpInfo {
@@ -66,13 +94,18 @@ impl Opcode {
     /// What it may do beside yielding its result, whatever its operands.
     #[inline]
     pub const fn effects(self) -> Effects {
-        self.info().shape.effects()
+        Self::EFFECTS[self as usize]
     }
 
     /// Whether the instruction's own type may be `ty`: what its shape allows,
     /// without conversions that convert nothing and memory accesses that
     /// extend to no wider integer.
+    #[inline]
     pub const fn accepts(self, ty: Type) -> bool {
+        Self::ACCEPTED[self as usize] >> ty as u16 & 1 != 0
+    }
+
+    const fn fits(self, ty: Type) -> bool {
         let narrow = match self.access(Type::I128) {
             Some((bytes, _)) => bytes < Type::I128.bytes(),
             None => false,
@@ -87,6 +120,7 @@ impl Opcode {
     }
 
     /// What an issue costs when the instruction's type is `ty`.
+    #[inline]
     pub const fn cost_class(self, ty: Type) -> CostClass {
         match (self.info().class, ty) {
             (CostClass::Fp, Type::F64) => CostClass::Fp64,
@@ -99,18 +133,21 @@ impl Opcode {
     /// Whether it may carry a guard. Constants never execute, and what
     /// synchronises must be reached by all; a call's lanes are those that come
     /// to it.
+    #[inline]
     pub const fn may_be_guarded(self) -> bool {
         let effects = self.effects();
         !matches!(self.info().class, CostClass::Const) && !effects.syncs && !effects.calls
     }
 
     /// Whether its guard is part of what it is (`exit if`, `trap if`).
+    #[inline]
     pub const fn must_be_guarded(self) -> bool {
         self.effects().retires
     }
 
     /// Whether a block's segment ends behind it: lanes may have left, and what
     /// follows is counted anew.
+    #[inline]
     pub const fn ends_segment(self) -> bool {
         self.effects().retires || self.effects().calls
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use cranelift_entity::SecondaryMap;
 
-use super::{LAST, Place, Site, Verifier};
+use super::{LAST, Place, Site, Verifier, position};
 use crate::dominators::{Dominators, Graph};
 use crate::entities::{Block, Value};
 use crate::function::{BlockCall, CallTarget, Function, TailCall, Terminator, ValueDef};
@@ -24,6 +24,8 @@ impl<'a> Verifier<'a> {
             placed: SecondaryMap::new(),
             dominators: None,
         };
+        verifier.layout.resize(func.num_blocks());
+        verifier.placed.resize(func.num_insts());
         for (i, &b) in func.layout.iter().enumerate() {
             if !func.has_block(b) || verifier.is_laid_out(b) {
                 continue;
@@ -33,7 +35,7 @@ impl<'a> Verifier<'a> {
                 if func.has_inst(inst) && verifier.placed[inst].is_none() {
                     verifier.placed[inst] = Some(Site {
                         block: b,
-                        position: k + 1,
+                        position: position(k),
                     });
                 }
             }
@@ -113,7 +115,7 @@ impl<'a> Verifier<'a> {
         for (k, &inst) in data.insts.iter().enumerate() {
             let at = Site {
                 block: b,
-                position: k + 1,
+                position: position(k),
             };
             if !func.has_inst(inst) {
                 self.report(Place::Inst(inst), format!("{inst} does not exist"));
@@ -295,7 +297,7 @@ impl<'a> Verifier<'a> {
     ) {
         let func = self.func;
         for (i, &v) in values.iter().enumerate() {
-            let exists = self.check_use(place, at, what, v);
+            let exists = self.is_reached(at, v) || self.check_use(place, at, what, v);
             match ty(i) {
                 Some(ty) if exists && func.ty(v) != ty => {
                     let message = format!("{what}: expected {ty}, {v} is {}", func.ty(v));

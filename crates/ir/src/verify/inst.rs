@@ -61,7 +61,8 @@ impl Verifier<'_> {
             self.report(place, message);
         }
         for (i, &v) in data.args.iter().enumerate() {
-            let exists = self.check_use(place, at, &format_args!("operand {}", i + 1), v);
+            let exists = self.is_reached(at, v)
+                || self.check_use(place, at, &format_args!("operand {}", i + 1), v);
             let Some(operand) = operands.get(i).filter(|_| exists) else {
                 continue;
             };
@@ -155,6 +156,14 @@ impl Verifier<'_> {
     fn results(&mut self, inst: Inst, data: &InstData) {
         let func = self.func;
         let place = Place::Inst(inst);
+        if !data.op.effects().calls
+            && let (Some(ty), &[v]) = (data.result_type(), &data.results[..])
+            && func.has_value(v)
+            && func.ty(v) == ty
+            && func.def(v) == ValueDef::Result(inst, 0)
+        {
+            return;
+        }
         let types = func.result_types(data);
         let expected = types.len();
         if data.results.len() != expected {

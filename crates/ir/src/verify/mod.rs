@@ -155,11 +155,16 @@ fn underline(text: &mut String) {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Site {
     block: Block,
-    position: usize,
+    position: u32,
 }
 
 /// The position of terminators.
-const LAST: usize = usize::MAX;
+const LAST: u32 = u32::MAX;
+
+/// The position of instruction number `k` of a block.
+fn position(k: usize) -> u32 {
+    u32::try_from(k + 1).unwrap_or(LAST - 1)
+}
 
 struct Verifier<'a> {
     func: &'a Function,
@@ -224,6 +229,26 @@ impl Verifier<'_> {
         site.ok_or_else(|| format!("{v} is defined outside the layout"))
     }
 
+    /// Whether all is well with a use of `v`: what [`check_use`](Self::check_use)
+    /// finds nothing wrong with, told without a message at hand.
+    #[inline]
+    fn is_reached(&self, at: Site, v: Value) -> bool {
+        let func = self.func;
+        if !func.has_value(v) {
+            return false;
+        }
+        match func.def(v) {
+            ValueDef::Result(inst, index) => self.placed[inst].is_some_and(|def| {
+                func.inst(inst).results.get(index as usize) == Some(&v) && self.reaches(def, at)
+            }),
+            ValueDef::Param(block, index) => {
+                self.is_laid_out(block)
+                    && func.block(block).params.get(index as usize) == Some(&v)
+                    && self.reaches(Site { block, position: 0 }, at)
+            }
+        }
+    }
+
     /// Reports a use of `v` that its definition does not reach. Whether the
     /// value exists, so that its type can be looked at.
     fn check_use(&mut self, place: Place, at: Site, what: &dyn fmt::Display, v: Value) -> bool {
@@ -247,7 +272,11 @@ impl Verifier<'_> {
 
     /// Whether a definition dominates a use; uses in unreachable blocks are
     /// exempt.
+    #[inline]
     fn reaches(&self, def: Site, at: Site) -> bool {
+        if def.block == at.block && def.position < at.position {
+            return true;
+        }
         let Some(dominators) = &self.dominators else {
             return true;
         };
@@ -255,10 +284,7 @@ impl Verifier<'_> {
         if !dominators.is_reachable(to) {
             return true;
         }
-        match def.block == at.block {
-            true => def.position < at.position,
-            false => dominators.dominates(from, to),
-        }
+        def.block != at.block && dominators.dominates(from, to)
     }
 }
 

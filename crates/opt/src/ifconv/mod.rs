@@ -25,6 +25,8 @@ pub mod solve;
 pub mod study;
 mod write_up;
 
+use std::borrow::Cow;
+
 use hashbrown::HashMap;
 use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
@@ -178,6 +180,17 @@ pub fn choices(canonical: &Function, cx: &Context<'_>, limit: usize) -> Option<V
 
 /// Decides, rewrites and reports.
 pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
+    converted(Cow::Borrowed(canonical), cx)
+}
+
+/// The same where the function is not needed any more: one of which nothing changes
+/// is not copied.
+pub fn convert_owned(canonical: Function, cx: &Context<'_>) -> Conversion {
+    converted(Cow::Owned(canonical), cx)
+}
+
+fn converted(function: Cow<'_, Function>, cx: &Context<'_>) -> Conversion {
+    let canonical: &Function = &function;
     let known = Known::new(canonical, cx);
     let inputs = known.inputs(canonical, cx);
     let (regions, outlines) = (&known.regions, &known.outlines);
@@ -195,16 +208,26 @@ pub fn convert(canonical: &Function, cx: &Context<'_>) -> Conversion {
         .filter_map(|&id| assignment.plan(id))
         .collect();
 
-    let mut func = canonical.clone();
-    let emitted = rewrite::rewrite(&mut func, &plans);
-    settle(&mut func, regions, &assignment, &emitted);
-    let owners = final_owners(canonical, &func, &ownership, &assignment, &plans, &emitted);
+    // Rewriting takes out what no path reaches, too.
+    let all_reached = known.cfg.rpo().len() == canonical.layout.len();
+    let unchanged = assignment.straight.is_empty() && all_reached && !cx.cleanup;
+    let mut rewritten = (!unchanged).then(|| canonical.clone());
+    let emitted = match &mut rewritten {
+        Some(func) => {
+            let emitted = rewrite::rewrite(func, &plans);
+            settle(func, regions, &assignment, &emitted);
+            emitted
+        }
+        None => Emitted::default(),
+    };
+    let func = rewritten.as_ref().unwrap_or(canonical);
+    let owners = final_owners(canonical, func, &ownership, &assignment, &plans, &emitted);
     let mut report = write_up::report(canonical, cx, regions, &ledger, &assignment);
-    if cx.cleanup {
-        report.removed = clean_up(&mut func, &ledger, &assignment, &plans, &emitted);
+    if let (true, Some(func)) = (cx.cleanup, &mut rewritten) {
+        report.removed = clean_up(func, &ledger, &assignment, &plans, &emitted);
     }
     Conversion {
-        func,
+        func: rewritten.unwrap_or_else(|| function.into_owned()),
         report,
         owners,
     }

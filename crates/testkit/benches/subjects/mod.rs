@@ -3,6 +3,8 @@
 
 pub mod kernels;
 
+use std::sync::LazyLock;
+
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function as ClifFunction;
@@ -35,7 +37,7 @@ pub fn compile(func: ClifFunction, isa: &OwnedTargetIsa) -> usize {
 pub struct Subject {
     pub func: Function,
     pub branches: Vec<opt::SourceBranch>,
-    pub machine: Machine,
+    pub machine: &'static Machine,
 }
 
 /// Reads a CLIF function: Cranelift's verifier, lowering.
@@ -66,8 +68,11 @@ pub fn built(func: Function) -> Subject {
     }
 }
 
-fn machine() -> Machine {
-    Machine::builtin("ampere").expect("it is shipped")
+/// Read once: a machine is not a function's.
+fn machine() -> &'static Machine {
+    static AMPERE: LazyLock<Machine> =
+        LazyLock::new(|| Machine::builtin("ampere").expect("it is shipped"));
+    &AMPERE
 }
 
 /// Our verifier.
@@ -85,11 +90,24 @@ pub fn analyse(subject: &mut Subject) -> Uniformity {
 /// If-conversion: regions, plans, prices, decision, rewrite, report; no
 /// clean-up.
 pub fn convert(subject: &Subject, uniformity: &Uniformity) -> opt::Conversion {
-    let context = opt::Context {
-        branches: &subject.branches,
-        log: &opt::Log::default(),
+    let log = opt::Log::default();
+    opt::convert(
+        &subject.func,
+        &context(&subject.branches, subject.machine, uniformity, &log),
+    )
+}
+
+fn context<'a>(
+    branches: &'a [opt::SourceBranch],
+    machine: &'a Machine,
+    uniformity: &'a Uniformity,
+    log: &'a opt::Log,
+) -> opt::Context<'a> {
+    opt::Context {
+        branches,
+        log,
         uniformity,
-        machine: &subject.machine,
+        machine,
         joins: JoinRule::Default,
         profile: None,
         policy: &opt::ifconv::policy::Cheapest,
@@ -97,14 +115,20 @@ pub fn convert(subject: &Subject, uniformity: &Uniformity) -> opt::Conversion {
         choice: None,
         assumed: opt::Assumed::default(),
         cleanup: false,
-    };
-    opt::convert(&subject.func, &context)
+    }
 }
 
-/// All of it, from CLIF on.
+/// All of it, from CLIF on. What was lowered is not needed any more when it has been
+/// converted.
 pub fn whole(func: &ClifFunction) -> opt::Conversion {
     let mut subject = lower(func);
     verify(&subject);
     let uniformity = analyse(&mut subject);
-    convert(&subject, &uniformity)
+    let Subject {
+        func,
+        branches,
+        machine,
+    } = subject;
+    let log = opt::Log::default();
+    opt::convert_owned(func, &context(&branches, machine, &uniformity, &log))
 }

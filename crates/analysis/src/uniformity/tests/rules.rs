@@ -176,7 +176,7 @@ fn case(rng: &mut Rng, op: Opcode, launch: &LaunchShape) -> Option<Shape> {
         same: last_two_same(&inst, |x, y| x == y),
         all_present: false,
     };
-    let result = transfer(&inst, &types, &shapes, env)?;
+    let result = transfer(&inst, || types[..].into(), &shapes, env)?;
     let mut firsts: Vec<u128> = Vec::new();
     for warp in 0..2 {
         let mut out: Vec<(u32, u128)> = Vec::new();
@@ -283,7 +283,8 @@ fn cross_case(rng: &mut Rng, op: Opcode) -> Option<Shape> {
     };
     let n = op.shape().operands().len();
     let inst = InstData::new(op, own, &[v(0), v(1)][..n], Imm::None);
-    let result = transfer(&inst, &[ty, Type::I32][..n], &shapes[..n], env)?;
+    let types = || [ty, Type::I32][..n].into();
+    let result = transfer(&inst, types, &shapes[..n], env)?;
     for warp in 0..2 {
         let on = |l: usize| mask >> l & 1 == 1;
         let held = |l: usize| lanes[0][warp][l];
