@@ -96,6 +96,7 @@ pub fn convert(subject: &Subject, uniformity: &Uniformity) -> opt::Conversion {
         force: None,
         choice: None,
         assumed: opt::Assumed::default(),
+        merge: true,
         cleanup: false,
     };
     opt::convert(&subject.func, &context)
