@@ -107,11 +107,12 @@ fn converted_programs_do_the_same_and_cost_what_was_predicted() {
     assert!(tally.kernels_converted > 700, "{tally}");
     assert!(tally.outcome("straight") > 1_000, "{tally}");
     assert!(tally.outcome("select") > 500, "{tally}");
+    assert!(tally.merged > 80, "{tally}");
     assert!(tally.exact > 1_700, "{tally}");
     assert!(tally.oracle > 350, "{tally}");
     // Before and after of each program in both modes, and of many in no mode.
     assert_eq!(tally.compared.modes, 2 * u64::from(CASES));
-    assert!(tally.compared.yielding > 50, "{tally}");
+    assert!(tally.compared.yielding > 40, "{tally}");
     assert!(tally.compared.scalar > 900, "{tally}");
     // No machine and no knob goes without the interpreter.
     let knobs = FORCES.map(|force| force.map_or("by cost", Force::name));
@@ -155,6 +156,7 @@ fn no_legal_assignment_is_cheaper() {
     assert_eq!(compared.kernels, PROGRAMS);
     assert!(compared.assignments > 1_500, "{compared:?}");
     assert!(compared.skipping > 500, "{compared:?}");
+    assert!(compared.merging > 15, "{compared:?}");
 }
 
 /// Programs say truly what they contain, and the smallest one is small.

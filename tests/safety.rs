@@ -304,6 +304,121 @@ block2(v31: i64):
 ",
     ),
     (
+        "what both sides compute has the operands of the lane's own side",
+        true,
+        "    brif v15, block1, block2
+block1:
+    v20 = isub v2, v3
+    v21 = imul v20, v4
+    v22 = bxor v21, v2
+    store notrap aligned v20, v13+8
+    jump block3(v22, v20)
+block2:
+    v30 = isub v3, v4
+    v31 = imul v30, v4
+    v32 = bxor v31, v2
+    v33 = iadd v32, v32
+    jump block3(v32, v33)
+block3(v40: i32, v41: i32):
+    store notrap aligned v40, v13
+    store notrap aligned v41, v13+16
+    return
+",
+    ),
+    (
+        "in regions inside as well, each with its own side's",
+        true,
+        "    brif v15, block1, block4(v2)
+block1:
+    v20 = isub v2, v4
+    brif v16, block2, block3
+block2:
+    v21 = isub v3, v20
+    v22 = imul v21, v20
+    v23 = bxor v22, v2
+    jump block4(v23)
+block3:
+    v24 = isub v4, v20
+    v25 = imul v20, v24
+    v26 = bxor v25, v2
+    jump block4(v26)
+block4(v27: i32):
+    store notrap aligned v27, v13
+    return
+",
+    ),
+    (
+        "an address of both sides is not chosen by what only the outer side has loaded",
+        true,
+        "    v20 = iconst.i64 8
+    v21 = iconst.i64 16
+    v22 = iconst.i64 0
+    v23 = iconst.i64 4120
+    brif v17, block1, block4(v22)
+block1:
+    v24 = load.i64 notrap aligned readonly v14
+    v25 = icmp ugt v24, v23
+    brif v25, block2, block3
+block2:
+    v30 = bxor v9, v20
+    v31 = iadd v1, v30
+    v32 = load.i64 notrap aligned readonly can_move v31
+    jump block4(v32)
+block3:
+    v40 = bxor v9, v21
+    v41 = iadd v1, v40
+    v42 = load.i64 notrap aligned readonly can_move v41
+    jump block4(v42)
+block4(v43: i64):
+    store notrap aligned v43, v13
+    return
+",
+    ),
+    (
+        "a division of either side traps in its own place",
+        true,
+        "    brif v15, block1, block2
+block1:
+    v20 = sdiv v2, v3
+    v21 = iadd v20, v4
+    v22 = imul v21, v21
+    jump block3(v22)
+block2:
+    v30 = sdiv v4, v3
+    v31 = iadd v30, v4
+    v32 = imul v31, v31
+    jump block3(v32)
+block3(v40: i32):
+    store notrap aligned v40, v13
+    return
+",
+    ),
+    (
+        "a division by either of two constants is one by a constant nowhere else",
+        true,
+        "    v20 = iconst.i32 3
+    v21 = iconst.i32 -1
+    v22 = iconst.i32 7
+    brif v3, block1, block4(v11)
+block1:
+    v23 = srem v4, v3
+    brif v23, block2, block3
+block2:
+    v24 = imul v2, v4
+    v25 = udiv v24, v20
+    v26 = iadd v25, v4
+    jump block4(v26)
+block3:
+    v34 = imul v3, v4
+    v35 = udiv v34, v22
+    v36 = iadd v35, v4
+    jump block4(v36)
+block4(v40: i32):
+    store notrap aligned v40, v13
+    return
+",
+    ),
+    (
         "barriers never move into straight code",
         false,
         "    v20 = call fn3()

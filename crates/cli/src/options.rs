@@ -236,6 +236,10 @@ pub struct RoadArgs {
     #[arg(long, value_name = "p=P,rho=R", default_value = "p=1/2,rho=0")]
     pub prior: warpfold::opt::Prior,
 
+    /// Do not merge equal instructions of both sides in straight code
+    #[arg(long)]
+    pub no_merge: bool,
+
     /// Leave what conversion emits as it is, so that predictions are exact
     #[arg(long)]
     pub no_cleanup: bool,

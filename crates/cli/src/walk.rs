@@ -78,6 +78,7 @@ pub fn settings(road: &RoadArgs) -> Result<Settings, Failure> {
         policy: road.policy.clone(),
         force: road.force,
         prior: road.prior,
+        merge: !road.no_merge,
         cleanup: !road.no_cleanup,
         ..Settings::new(input::machine(&road.machine)?)
     })

@@ -342,6 +342,8 @@ pub struct StraightShape {
     pub instructions: u32,
     /// How many of them are guarded.
     pub guarded: u32,
+    /// How many of them stand for an instruction of each side.
+    pub merged: u32,
     /// Selects added.
     pub selects: u32,
     /// Predicate operations added.

@@ -68,6 +68,7 @@ fn decide(text: &str, given: Given) -> Conversion {
                 priors: &own.into_iter().collect::<BTreeMap<_, _>>(),
                 shape,
             },
+            merge: true,
             cleanup: false,
         },
     )

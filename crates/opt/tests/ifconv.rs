@@ -14,6 +14,7 @@ struct Case {
     machine: &'static str,
     force: Option<Force>,
     profile: Option<Profile>,
+    merge: bool,
     cleanup: bool,
 }
 
@@ -26,6 +27,7 @@ fn case(text: &str) -> Case {
         machine: "textbook",
         force: None,
         profile: None,
+        merge: true,
         cleanup: false,
     }
 }
@@ -84,6 +86,7 @@ impl Case {
                 force: self.force,
                 assumed: Assumed::default(),
                 choice: None,
+                merge: self.merge,
                 cleanup: self.cleanup,
             },
         );

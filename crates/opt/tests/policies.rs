@@ -218,6 +218,7 @@ fn decided(policy: &dyn Policy, text: &str, cond: &Cond) -> (Vec<(Block, Form)>,
             force: None,
             choice: None,
             assumed: Assumed::default(),
+            merge: true,
             cleanup: false,
         },
     );

@@ -62,6 +62,7 @@ impl Case {
             force,
             choice,
             assumed: Assumed::default(),
+            merge: true,
             cleanup: false,
         })
     }

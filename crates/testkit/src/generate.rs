@@ -45,6 +45,7 @@ mod loops;
 mod ops;
 mod shapes;
 mod tangled;
+mod twins;
 mod writer;
 
 pub use bytes::{Bytes, random_bytes};

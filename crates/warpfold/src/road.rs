@@ -591,6 +591,7 @@ impl Canonical {
                 priors: &self.before.priors,
                 shape: self.before.lowered.options.shape.unwrap_or_default(),
             },
+            merge: settings.merge,
             cleanup: settings.cleanup,
         }
     }

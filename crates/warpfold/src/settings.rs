@@ -116,13 +116,16 @@ pub struct Settings {
     pub choice: Option<opt::Choice>,
     /// What is assumed of branches where nothing is known.
     pub prior: opt::Prior,
+    /// Whether equal instructions of both sides of a diamond are merged in
+    /// straight code, where that is cheaper.
+    pub merge: bool,
     /// Whether to clean up what conversion emits. Predictions are exact
     /// without.
     pub cleanup: bool,
 }
 
 impl Settings {
-    /// By cost on `machine`, with clean-up.
+    /// By cost on `machine`, with merging and clean-up.
     pub fn new(machine: Machine) -> Self {
         Self {
             machine,
@@ -130,6 +133,7 @@ impl Settings {
             force: None,
             choice: None,
             prior: opt::Prior::default(),
+            merge: true,
             cleanup: true,
         }
     }

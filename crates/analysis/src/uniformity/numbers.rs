@@ -222,31 +222,9 @@ impl Key {
         }
         match self.imm {
             Imm::Icc(cc) => self.imm = Imm::Icc(cc.swap_args()),
-            _ if commutes(self.op) => {}
+            _ if self.op.commutes() => {}
             _ => return,
         }
         self.args.swap(0, 1);
     }
-}
-
-/// Whether the operation is symmetric. Sums and products of floats are not
-/// listed: which NaN comes out of two may depend on their order.
-fn commutes(op: Opcode) -> bool {
-    matches!(
-        op,
-        Opcode::Iadd
-            | Opcode::Imul
-            | Opcode::Umulhi
-            | Opcode::Smulhi
-            | Opcode::Umin
-            | Opcode::Umax
-            | Opcode::Smin
-            | Opcode::Smax
-            | Opcode::Band
-            | Opcode::Bor
-            | Opcode::Bxor
-            | Opcode::And
-            | Opcode::Or
-            | Opcode::Xor
-    )
 }

@@ -152,6 +152,29 @@ impl Opcode {
         self.effects().retires || self.effects().calls
     }
 
+    /// Whether the result is the same with the two operands swapped, bit for
+    /// bit. Sums and products of floats are not listed: which NaN comes out of
+    /// two may depend on their order.
+    pub const fn commutes(self) -> bool {
+        matches!(
+            self,
+            Self::Iadd
+                | Self::Imul
+                | Self::Umulhi
+                | Self::Smulhi
+                | Self::Umin
+                | Self::Umax
+                | Self::Smin
+                | Self::Smax
+                | Self::Band
+                | Self::Bor
+                | Self::Bxor
+                | Self::And
+                | Self::Or
+                | Self::Xor
+        )
+    }
+
     /// Looks a mnemonic up.
     pub fn from_mnemonic(name: &str) -> Option<Self> {
         use std::sync::LazyLock;

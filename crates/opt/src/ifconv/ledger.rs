@@ -235,6 +235,16 @@ impl Ledger<'_> {
                         book("instructions", Some(*inst), charge, unit);
                     }
                 }
+                What::Merged {
+                    insts: [inst, _],
+                    guard,
+                    ..
+                } => {
+                    let data = self.func.inst(*inst);
+                    let (class, guarded) = (data.cost_class(), guard.is_some());
+                    let unit = issue_cost(self.machine, data, guarded);
+                    book("merged", None, Charge::Issue { class, guarded }, unit);
+                }
                 What::Const(..) | What::Poison(_) | What::Carry { .. } => {}
                 What::Compare(..) | What::Pred(..) => {
                     let (charge, unit) = bare(CostClass::Pred);

@@ -83,6 +83,9 @@ pub struct Context<'a> {
     pub choice: Option<&'a Choice>,
     /// What counts rest on without a profile.
     pub assumed: Assumed<'a>,
+    /// Whether equal instructions of both sides of a diamond are merged in
+    /// straight code, where that is cheaper.
+    pub merge: bool,
     /// Whether to clean up after rewriting. Without it, what is emitted is
     /// exactly what was priced.
     pub cleanup: bool,
@@ -167,6 +170,7 @@ impl Known {
             loops: &self.loops,
             uses: &self.uses,
             force: cx.force,
+            merge: cx.merge,
         }
     }
 }

@@ -8,6 +8,8 @@
 //! - a predicate where its last condition is known, if a guard, a vote, a select
 //!   or another predicate needs it, and once. The full predicate of a body inside
 //!   is the conjunction of the full predicate around its region and its guard;
+//! - where neither side of a diamond is skipped, equal instructions of both once,
+//!   if that is [cheaper](super::study::meld);
 //! - a skipped body behind a vote on its full predicate and a uniform jump,
 //!   without the vote if the predicate is warp-uniform. Values that are used
 //!   behind it become parameters of the block there: over the jump comes what a
@@ -68,6 +70,15 @@ pub enum What<V = Val> {
     Inst {
         /// Which.
         inst: Inst,
+        /// Its operands.
+        args: SmallVec<[V; 3]>,
+        /// Its guard.
+        guard: Option<PlanGuard<V>>,
+    },
+    /// An instruction of each side of a region at once. It has the first's name.
+    Merged {
+        /// The first side's and the second's.
+        insts: [Inst; 2],
         /// Its operands.
         args: SmallVec<[V; 3]>,
         /// Its guard.
@@ -193,6 +204,11 @@ impl Plan {
                     s.instructions += 1;
                     s.guarded += u32::from(guard.is_some());
                 }
+                What::Merged { guard, .. } => {
+                    s.instructions += 1;
+                    s.merged += 1;
+                    s.guarded += u32::from(guard.is_some());
+                }
                 What::Compare(..) | What::Pred(..) => s.predicates += 1,
                 What::Select(..) | What::Idiom(..) => s.selects += 1,
                 What::Leave(..) => s.exits += 1,
@@ -256,4 +272,6 @@ pub struct Inputs<'a> {
     pub uses: &'a Uses,
     /// The knob, if one is set.
     pub force: Option<Force>,
+    /// Whether equal instructions of both sides are merged.
+    pub merge: bool,
 }

@@ -177,7 +177,12 @@ impl Emitter<'_> {
     fn inst(&mut self, what: &What) -> Inst {
         let new = |op, ty, args: &[Value], imm| InstData::new(op, ty, args, imm).at(self.origin);
         let data = match what {
-            What::Inst { inst, args, guard } => {
+            What::Inst { inst, args, guard }
+            | What::Merged {
+                insts: [inst, _],
+                args,
+                guard,
+            } => {
                 let guard = guard.map(|g| self.guard(g));
                 let args = args.iter().map(|&v| self.value(v)).collect();
                 let data = self.func.inst_mut(*inst);

@@ -9,6 +9,10 @@
 //! their predicates share, so what remains is to choose the bodies' guards that
 //! are worth computing: a [closure](super::closure).
 //!
+//! Where neither side of a diamond is skipped, both are what they are
+//! [merged](super::study::meld), which has a table of its own: the best is that,
+//! or the best with one side skipped at least.
+//!
 //! Ties are broken in a fixed order: what is skipped before what is not, a guard
 //! that is not needed before one that is.
 
@@ -23,6 +27,7 @@ use super::ledger::Ledger;
 use super::logic::{OpId, OpKind, Truth};
 use super::outline::{Outline, Outlines};
 use super::plan::Gate;
+use super::study::meld::Meld;
 use super::study::{RegionStudy, Study};
 
 /// What issues a region's code: the root, or a body.
@@ -76,9 +81,9 @@ pub fn solve(outlines: &Outlines, study: &Study, ledger: &Ledger<'_>) -> Best {
         counts: HashMap::new(),
     };
     let root = study.root;
-    let table = solver.table(root, None);
-    let straight = solver.with(root, &table, Limit::NothingSkipped);
-    let skip = solver.skipping(root, &table);
+    let tables = solver.tables(root, None);
+    let straight = solver.with(root, &tables, Limit::NothingSkipped);
+    let skip = solver.skipping(root, &tables);
     let result = |solver: &mut Solver<'_>, found: &Found| {
         let mut skips = Skips::default();
         solver.collect(root, None, found, &mut skips);
@@ -123,6 +128,14 @@ struct Table {
     bodies: Vec<(Option<Cost>, Cost, Option<Cost>)>,
     /// What is there in any case.
     fixed: Cost,
+    /// Whether that needs the predicate around the region.
+    around: bool,
+}
+
+/// The table of a region, and that of its sides merged.
+struct Tables {
+    plain: Table,
+    melded: Option<Table>,
 }
 
 struct Solver<'a> {
@@ -156,13 +169,45 @@ impl Solver<'_> {
         if let Some(known) = self.solved.get(&(region, owner)) {
             return known.clone();
         }
-        let table = self.table(region, owner);
+        let tables = self.tables(region, owner);
+        let straight = tables.melded.as_ref().unwrap_or(&tables.plain);
         let solved = Solved {
-            without: self.without(region, &table),
-            with: self.choose(region, owner, &table, Limit::Anything),
+            without: self.without(region, straight),
+            with: self.best(region, owner, &tables, Limit::Anything),
         };
         self.solved.insert((region, owner), solved.clone());
         solved
+    }
+
+    fn tables(&mut self, id: RegionId, owner: Owner) -> Tables {
+        let study = self.study;
+        let meld = study.region(id).meld.as_deref();
+        Tables {
+            plain: self.table(id, owner),
+            melded: meld.map(|meld| self.melded(id, owner, meld)),
+        }
+    }
+
+    /// What the bodies of a region cost when neither is skipped, all but the
+    /// regions inside counted as fixed.
+    fn melded(&mut self, id: RegionId, owner: Owner, meld: &Meld) -> Table {
+        let study = self.study;
+        let region = study.region(id);
+        let mut bodies = Vec::with_capacity(region.bodies.len());
+        for (body, guarded) in region.bodies.iter().zip(meld.guarded) {
+            let (mut without, mut with) = ((!guarded).then_some(Cost::ZERO), Cost::ZERO);
+            for &inner in &body.nested {
+                let inner = self.solve(inner, owner);
+                without = without.zip(inner.without).map(|(a, b)| a + b.cost);
+                with += inner.with.cost;
+            }
+            bodies.push((without, with, None));
+        }
+        Table {
+            bodies,
+            fixed: meld.unit * self.count(owner, region.end),
+            around: meld.around,
+        }
     }
 
     fn table(&mut self, id: RegionId, owner: Owner) -> Table {
@@ -212,7 +257,11 @@ impl Solver<'_> {
             });
             bodies.push((without, with, skipped));
         }
-        Table { bodies, fixed }
+        Table {
+            bodies,
+            fixed,
+            around: false,
+        }
     }
 
     fn op_cost(&mut self, outline: &Outline, region: &RegionStudy, owner: Owner, op: OpId) -> Cost {
@@ -235,7 +284,7 @@ impl Solver<'_> {
 
     /// Nothing skipped, and no predicate of this region needed.
     fn without(&self, region: RegionId, table: &Table) -> Option<Found> {
-        if self.study.region(region).all {
+        if self.study.region(region).all || table.around {
             return None;
         }
         let mut cost = table.fixed;
@@ -249,13 +298,38 @@ impl Solver<'_> {
         })
     }
 
-    fn with(&mut self, region: RegionId, table: &Table, limit: Limit) -> Found {
-        self.choose(region, None, table, limit)
+    fn with(&mut self, region: RegionId, tables: &Tables, limit: Limit) -> Found {
+        self.best(region, None, tables, limit)
+    }
+
+    /// The best choice, with the predicate around the region at hand.
+    fn best(&mut self, id: RegionId, owner: Owner, tables: &Tables, limit: Limit) -> Found {
+        let plain = &tables.plain;
+        let Some(melded) = &tables.melded else {
+            return self.choose(id, owner, plain, limit);
+        };
+        match limit {
+            Limit::Skipped(_) => self.choose(id, owner, plain, limit),
+            Limit::NothingSkipped => self.choose(id, owner, melded, limit),
+            Limit::Anything => {
+                let mut best = self.choose(id, owner, melded, limit);
+                for k in (0..plain.bodies.len()).rev() {
+                    if plain.bodies[k].2.is_some() {
+                        let found = self.choose(id, owner, plain, Limit::Skipped(k));
+                        if found.cost <= best.cost {
+                            best = found;
+                        }
+                    }
+                }
+                best
+            }
+        }
     }
 
     /// The best choice with a body of the root skipped.
-    fn skipping(&mut self, root: RegionId, table: &Table) -> Option<Found> {
-        let free = self.with(root, table, Limit::Anything);
+    fn skipping(&mut self, root: RegionId, tables: &Tables) -> Option<Found> {
+        let table = &tables.plain;
+        let free = self.with(root, tables, Limit::Anything);
         if free.skipped.contains(&true) {
             return Some(free);
         }
@@ -274,7 +348,7 @@ impl Solver<'_> {
         }
         let candidates = least
             .into_iter()
-            .map(|(.., k)| self.with(root, table, Limit::Skipped(k)));
+            .map(|(.., k)| self.with(root, tables, Limit::Skipped(k)));
         candidates.min_by_key(|found| found.cost)
     }
 

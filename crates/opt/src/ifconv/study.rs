@@ -4,12 +4,16 @@
 //!
 //! Three passes over a root, one file each: `walk` goes over its blocks in
 //! straight order and finds what must be guarded, with `merge` wherever ways
-//! meet; `choose` settles how each value takes its place; `price` adds up.
-//! Whether bodies are skipped does not matter for any of it, so each form has
+//! meet; `choose` settles how each value takes its place; `price` adds up. Where
+//! neither side of a diamond is skipped, [`meld`] then merges what they have in
+//! common.
+//! But for that it does not matter whether bodies are skipped, so each form has
 //! the same guards. What is skipped, `solve` decides; what is emitted then,
 //! `plan` says.
 
+mod align;
 mod choose;
+pub mod meld;
 mod merge;
 mod price;
 mod walk;
@@ -19,6 +23,7 @@ use warpfold_analysis::regions::RegionId;
 use warpfold_ir::{Inst, Value};
 use warpfold_machine::Cost;
 
+use self::meld::Meld;
 use super::idiom::Idiom;
 use super::logic::Literal;
 use super::outline::Source;
@@ -144,6 +149,8 @@ pub struct RegionStudy {
     pub after: HashMap<usize, Vec<(u32, u32)>>,
     /// The merges in front of each body.
     pub meeting: HashMap<usize, Vec<u32>>,
+    /// What both sides are where neither is skipped, if that merges anything.
+    pub meld: Option<Box<Meld>>,
 }
 
 /// The study of a root.

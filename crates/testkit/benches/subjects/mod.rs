@@ -114,6 +114,7 @@ fn context<'a>(
         force: None,
         choice: None,
         assumed: opt::Assumed::default(),
+        merge: true,
         cleanup: false,
     }
 }

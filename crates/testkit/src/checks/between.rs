@@ -161,8 +161,8 @@ struct Numbers {
     predicted: Option<Cost>,
     estimates: Vec<(Form, Cost)>,
     margin: Option<Cost>,
-    /// Instructions, guarded, selects, predicates, exits, skips.
-    straight: Option<[u32; 6]>,
+    /// Instructions, guarded, merged, selects, predicates, exits, skips.
+    straight: Option<[u32; 7]>,
 }
 
 fn numbers(d: &Decision) -> Numbers {
@@ -174,6 +174,7 @@ fn numbers(d: &Decision) -> Numbers {
         [
             s.instructions,
             s.guarded,
+            s.merged,
             s.selects,
             s.predicates,
             s.exits,
@@ -370,6 +371,7 @@ pub fn check_settled(subject: &Subject, machine: &Machine) -> Result<Again, Fail
                 priors: &BTreeMap::new(),
                 shape,
             },
+            merge: settings.merge,
             cleanup: false,
         },
     );

@@ -3,7 +3,8 @@
 //!
 //! What may be chosen is listed without a look at cost. Each assignment is
 //! converted for each machine; every different function that comes out is run
-//! once, and what it did is weighed by the machine. So both halves of the claim
+//! once, and what it did is weighed by each machine that gets it (what is guarded, or
+//! merged, depends on prices). So both halves of the claim
 //! are tested by execution: that predictions are exact for what is not chosen,
 //! too, and that the choice is the best of all.
 
@@ -14,7 +15,7 @@ use warpfold::ir::Function;
 use warpfold::machine::Cost;
 use warpfold::{Optimized, Settings, same};
 
-use super::{Failure, SHIPPED, Subject, fail, run_options, settings, under};
+use super::{Failure, SHIPPED, Subject, Tally, fail, run_options, settings, under};
 
 /// What was compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +26,8 @@ pub struct Compared {
     pub assignments: u64,
     /// Of these, assignments that skip something.
     pub skipping: u64,
+    /// Assignments in which some machine merges instructions of both sides.
+    pub merging: u64,
     /// Runs of different functions.
     pub runs: u64,
 }
@@ -35,6 +38,7 @@ impl Compared {
         self.kernels += other.kernels;
         self.assignments += other.assignments;
         self.skipping += other.skipping;
+        self.merging += other.merging;
         self.runs += other.runs;
     }
 }
@@ -84,6 +88,7 @@ pub fn check_regret(subject: &Subject, limit: usize) -> Result<Option<Compared>,
             .values()
             .any(|bodies| bodies.contains(&true));
         compared.skipping += u64::from(skips);
+        let mut merges = false;
         for (machine, least) in machines.iter().zip(&mut least) {
             let settings = Settings {
                 choice: Some(choice.clone()),
@@ -91,6 +96,7 @@ pub fn check_regret(subject: &Subject, limit: usize) -> Result<Option<Compared>,
             };
             let what = || format!("{}, {choice:?}", machine.name);
             let optimized = convert(&settings)?;
+            merges |= Tally::of(optimized.report()).merged > 0;
             let text = optimized.func().to_string();
             if !runs.contains_key(&text) {
                 let outcome = run(optimized.func(), what())?;
@@ -109,6 +115,7 @@ pub fn check_regret(subject: &Subject, limit: usize) -> Result<Option<Compared>,
             }
             *least = Some(least.map_or(executed, |l| l.min(executed)));
         }
+        compared.merging += u64::from(merges);
     }
     for (machine, least) in machines.iter().zip(least) {
         let chosen = convert(&settings(machine, None, false))?;

@@ -37,6 +37,8 @@ pub struct Tally {
     /// Instructions that took the place of a select, by opcode: those that the converted
     /// function has more than the one that was priced.
     pub idioms: BTreeMap<String, u64>,
+    /// Instructions that stand for one of each side.
+    pub merged: u64,
     /// Branches that became straight code, with the regions nested in it.
     pub converted: u64,
     /// Kernels with at least one of these.
@@ -67,6 +69,10 @@ impl Tally {
                 Verdict::Priced { details, form } => {
                     count(&mut tally.shapes, details.shape);
                     count(&mut tally.pairs, &format!("{} {form}", details.shape));
+                    if *form != Form::Branch {
+                        let merged = details.straight_shape.map_or(0, |s| s.merged);
+                        tally.merged += u64::from(merged);
+                    }
                     if let Err(blocker) = details.straight {
                         count(&mut tally.blockers, blocker.name());
                     }
@@ -114,6 +120,7 @@ impl Tally {
                 *mine.entry(key.clone()).or_default() += n;
             }
         }
+        self.merged += other.merged;
         self.converted += other.converted;
         self.kernels_converted += other.kernels_converted;
         self.checked += other.checked;
@@ -134,13 +141,14 @@ impl fmt::Display for Tally {
         writeln!(
             f,
             "checked {}, exact {} (cost {}), against the interpreter {}, kernels converted {}, \
-             branches converted {}",
+             branches converted {}, instructions merged {}",
             self.checked,
             self.exact,
             self.executed,
             self.oracle,
             self.kernels_converted,
-            self.converted
+            self.converted,
+            self.merged
         )?;
         let Compared {
             modes,

@@ -43,7 +43,7 @@ impl Generator<'_> {
 
     /// The address of an element of an input of 64 elements and more: of the
     /// lane's own, or of one that data chooses.
-    fn element(&mut self, base: Val, size: i64) -> Val {
+    pub(super) fn element(&mut self, base: Val, size: i64) -> Val {
         let index = match self.bytes.below(3) {
             0 | 1 => self.global,
             _ => self.value(Ty::I32),

@@ -35,6 +35,10 @@ pub const SHAPES: &[(&str, &str)] = &[
         "tangle",
         "blocks without a cycle that are entered from several others",
     ),
+    (
+        "twins",
+        "both sides do the same operations on different operands",
+    ),
     ("store-both", "both sides store to one place"),
     ("atomic-both", "both sides add to one place, atomically"),
     ("loop-lane", "a loop with the lane's own trip count"),

@@ -53,6 +53,7 @@ impl Generator<'_> {
             },
             18 => self.degenerate(),
             19 if !deep && self.bytes.chance(30) => self.deep(),
+            21 if !deep => self.twins(),
             25 | 26 if !deep => self.tangle(),
             27 if !deep => self.both_store(),
             28 if !deep && self.bytes.chance(60) => self.wide_switch(),
@@ -74,7 +75,7 @@ impl Generator<'_> {
         types
     }
 
-    fn values(&mut self, types: &[Ty]) -> Vec<Val> {
+    pub(super) fn values(&mut self, types: &[Ty]) -> Vec<Val> {
         types.iter().map(|&ty| self.value(ty)).collect()
     }
 

@@ -138,6 +138,7 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
             },
             policy: optimized.report().policy.clone(),
             force: settings.force.map(|f| f.name()),
+            merge: settings.merge,
             cleanup: settings.cleanup,
             profile: optimized.canonical().counts().is_some(),
             foreign_profile: optimized.canonical().has_foreign_counts(),
@@ -292,6 +293,7 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
     doc.straight = p.straight_shape.map(|s| StraightDoc {
         instructions: s.instructions,
         guarded: s.guarded,
+        merged: s.merged,
         selects: s.selects,
         predicates: s.predicates,
         exits: s.exits,

@@ -130,6 +130,9 @@ fn estimate_text(e: &EstimateDoc, b: &BranchDoc) -> String {
              selects {}, predicate operations {}",
             "", s.instructions, s.guarded, s.exits, s.selects, s.predicates
         );
+        if s.merged > 0 {
+            let _ = write!(text, "; instructions of both sides at once {}", s.merged);
+        }
         if skips {
             let _ = write!(text, "; parts skipped when empty {}", s.skips);
         }

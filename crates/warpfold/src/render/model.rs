@@ -206,6 +206,8 @@ pub struct SettingsDoc {
     pub policy: String,
     /// The form that overrode it.
     pub force: Option<&'static str>,
+    /// Whether equal instructions of both sides could be merged.
+    pub merge: bool,
     /// Whether clean-up followed conversion.
     pub cleanup: bool,
     /// Whether decisions rest on counts of a run.
@@ -431,6 +433,8 @@ pub struct StraightDoc {
     pub instructions: u32,
     /// How many of them are guarded.
     pub guarded: u32,
+    /// How many of them stand for an instruction of each side.
+    pub merged: u32,
     /// Selects added.
     pub selects: u32,
     /// Predicate operations added.

@@ -133,6 +133,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
         if s.joins != "default" {
             knobs.push(format!("joins: {}", s.joins));
         }
+        if !s.merge {
+            knobs.push("no merging".to_owned());
+        }
         if !s.cleanup {
             knobs.push("no clean-up".to_owned());
         }

@@ -5,6 +5,8 @@
 //! the bodies that may be jumped over, and constants go to the front: they are
 //! free, and then always at hand.
 
+mod meld;
+
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use warpfold_analysis::regions::RegionId;
@@ -18,6 +20,7 @@ use crate::ifconv::guards::GuardId;
 use crate::ifconv::idiom::Idiom;
 use crate::ifconv::logic::{Literal, OpId, OpKind, Truth};
 use crate::ifconv::outline::{Outline, Outlines, Piece};
+use crate::ifconv::study::meld::Definition;
 use crate::ifconv::study::{How, Merge, Place, RegionStudy, Shield, Study, Sym};
 
 /// A value while the plan is made.
@@ -91,6 +94,7 @@ pub fn build(
         fallback: HashMap::new(),
         bodies: Vec::new(),
         gate: 0,
+        definitions: HashMap::new(),
     };
     builder.need(study.root);
     builder.region(study.root);
@@ -118,6 +122,8 @@ struct Builder<'a> {
     bodies: Vec<Gate>,
     /// Number of places passed where lanes may have left.
     gate: usize,
+    /// Definitions that have another guard or `else` where sides are merged.
+    definitions: HashMap<Inst, Definition>,
 }
 
 impl Builder<'_> {
@@ -125,15 +131,17 @@ impl Builder<'_> {
     /// around it.
     fn need(&mut self, id: RegionId) -> bool {
         let study = self.study.region(id);
+        let meld = self.melded(id);
         let mut needs = vec![false; study.bodies.len()];
         for (k, body) in study.bodies.iter().enumerate() {
-            let mut needed = body.guarded || (self.skipped)(id, k);
+            let guarded = meld.map_or(body.guarded, |m| m.guarded[k]);
+            let mut needed = guarded || (self.skipped)(id, k);
             for &inner in &body.nested {
                 needed |= self.need(inner);
             }
             needs[k] = needed;
         }
-        let any = !study.all && needs.contains(&true);
+        let any = !study.all && needs.contains(&true) || meld.is_some_and(|m| m.around);
         self.needs.insert(id, needs);
         any
     }
@@ -174,6 +182,9 @@ impl Builder<'_> {
         let outline = self.outlines.legal(id);
         let study = self.study.region(id);
         let points = self.points(outline, study);
+        if let Some(meld) = self.melded(id) {
+            return self.meld(outline, study, meld, &points);
+        }
         for (k, body) in outline.bodies.iter().enumerate() {
             self.point(outline, study, &points, k);
             let skipped = (self.skipped)(id, k);
@@ -221,6 +232,9 @@ impl Builder<'_> {
     fn points(&self, outline: &Outline, study: &RegionStudy) -> Points {
         let needs = &self.needs[&outline.region];
         let mut needed = study.computed.clone();
+        if self.melded(outline.region).is_some() {
+            outline.logic.close(outline.bodies[0].truth, &mut needed);
+        }
         let mut points = Points::default();
         let mut seen: HashSet<GuardId> = HashSet::new();
         for (k, body) in outline.bodies.iter().enumerate() {
@@ -243,6 +257,13 @@ impl Builder<'_> {
     /// What stands in front of body `k`: predicates that are known by now, and
     /// the steps of merges where ways meet.
     fn point(&mut self, outline: &Outline, study: &RegionStudy, points: &Points, k: usize) {
+        self.predicates(outline, study, points, k);
+        for &m in study.meeting.get(&k).into_iter().flatten() {
+            self.meet(outline, m, &study.merges[m as usize]);
+        }
+    }
+
+    fn predicates(&mut self, outline: &Outline, study: &RegionStudy, points: &Points, k: usize) {
         let id = outline.region;
         for &op in points.ops.get(&k).into_iter().flatten() {
             self.op(outline, op);
@@ -255,16 +276,17 @@ impl Builder<'_> {
                 self.fulls.insert((id, body.guard), both);
             }
         }
-        for &m in study.meeting.get(&k).into_iter().flatten() {
-            let merge = &study.merges[m as usize];
-            for n in 0..merge.steps.len() {
-                if merge.steps[n].place == Place::Meeting {
-                    self.step(outline, study, m, n as u32);
-                }
+    }
+
+    /// What becomes of a parameter where ways meet.
+    fn meet(&mut self, outline: &Outline, m: u32, merge: &Merge) {
+        for n in 0..merge.steps.len() {
+            if merge.steps[n].place == Place::Meeting {
+                self.step(outline, merge, m, n as u32);
             }
-            let made = self.get(last(id, m, merge, merge.steps.len()));
-            self.vals.insert(merge.target, made);
         }
+        let made = self.get(last(outline.region, m, merge, merge.steps.len()));
+        self.vals.insert(merge.target, made);
     }
 
     fn op(&mut self, outline: &Outline, op: OpId) {
@@ -345,9 +367,8 @@ impl Builder<'_> {
     }
 
     /// The select of a step; the others are definitions.
-    fn step(&mut self, outline: &Outline, study: &RegionStudy, m: u32, n: u32) {
+    fn step(&mut self, outline: &Outline, merge: &Merge, m: u32, n: u32) {
         let id = outline.region;
-        let merge = &study.merges[m as usize];
         let step = &merge.steps[n as usize];
         if matches!(step.how, How::Otherwise(_)) {
             return;
@@ -384,35 +405,47 @@ impl Builder<'_> {
 
     fn steps_after(&mut self, outline: &Outline, study: &RegionStudy, own: usize) {
         for &(m, n) in study.after.get(&own).into_iter().flatten() {
-            self.step(outline, study, m, n);
+            self.step(outline, &study.merges[m as usize], m, n);
         }
     }
 
     fn segment(&mut self, outline: &Outline, k: usize, own: usize, insts: (u32, u32)) {
-        let func = self.cx.func;
-        let all = &func.block(outline.blocks[own].block).insts;
+        let all = &self.cx.func.block(outline.blocks[own].block).insts;
         for &inst in &all[insts.0 as usize..insts.1 as usize] {
-            let data = func.inst(inst);
-            if data.cost_class() == CostClass::Const {
-                let what = What::Inst {
-                    inst,
-                    args: SmallVec::new(),
-                    guard: None,
-                };
-                self.at_front(what, outline.head);
-                continue;
-            }
-            let guard = self.guard(outline, k, inst, data);
-            let args = data.args.iter().map(|&v| self.value(v)).collect();
-            let what = What::Inst { inst, args, guard };
-            let made = self.push(what, outline.head, None);
-            if let (V::Item(at), Some(&otherwise)) = (made, self.study.otherwise.get(&inst)) {
-                self.fallback.insert(at, self.get(otherwise));
-            }
-            if data.op.effects().retires {
-                self.gate += 1;
-            }
+            self.inst(outline, k, inst);
         }
+    }
+
+    fn inst(&mut self, outline: &Outline, k: usize, inst: Inst) {
+        let data = self.cx.func.inst(inst);
+        if data.cost_class() == CostClass::Const {
+            let what = What::Inst {
+                inst,
+                args: SmallVec::new(),
+                guard: None,
+            };
+            self.at_front(what, outline.head);
+            return;
+        }
+        let guard = self.guard(outline, k, inst, data);
+        let args = data.args.iter().map(|&v| self.value(v)).collect();
+        let what = What::Inst { inst, args, guard };
+        let made = self.push(what, outline.head, None);
+        if let (V::Item(at), Some(otherwise)) = (made, self.definition(inst).otherwise) {
+            self.fallback.insert(at, self.get(otherwise));
+        }
+        if data.op.effects().retires {
+            self.gate += 1;
+        }
+    }
+
+    /// The guard and the `else` that the study gives a definition.
+    fn definition(&self, inst: Inst) -> Definition {
+        let known = self.definitions.get(&inst).copied();
+        known.unwrap_or_else(|| Definition {
+            shield: self.study.shields.get(&inst).copied(),
+            otherwise: self.study.otherwise.get(&inst).copied(),
+        })
     }
 
     fn end_of_block(&mut self, outline: &Outline, study: &RegionStudy, k: usize, own: usize) {
@@ -442,10 +475,11 @@ impl Builder<'_> {
             },
             otherwise: g.otherwise.map(|v| self.value(v)),
         });
-        let Some(&shield) = self.study.shields.get(&inst) else {
+        let definition = self.definition(inst);
+        let Some(shield) = definition.shield else {
             return own;
         };
-        let otherwise = self.study.otherwise.get(&inst).map(|&s| self.get(s));
+        let otherwise = definition.otherwise.map(|s| self.get(s));
         let pred = match (shield, own) {
             (Shield::Choice(l), _) => self.literal(outline.region, l),
             (Shield::Full, _) | (Shield::Both, None) => {

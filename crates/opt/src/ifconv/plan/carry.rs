@@ -16,7 +16,7 @@ impl<T: Copy> What<T> {
     /// The values that it uses.
     pub(super) fn uses(&self, mut see: impl FnMut(T)) {
         match self {
-            Self::Inst { args, guard, .. } => {
+            Self::Inst { args, guard, .. } | Self::Merged { args, guard, .. } => {
                 args.iter().copied().for_each(&mut see);
                 if let Some(g) = guard {
                     see(g.pred.val);
@@ -38,14 +38,20 @@ impl<T: Copy> What<T> {
             val: f(p.val),
             negated: p.negated,
         };
+        let guarded = |g: &PlanGuard<T>| PlanGuard {
+            pred: signed(&g.pred),
+            otherwise: g.otherwise.map(&f),
+        };
         match self {
             Self::Inst { inst, args, guard } => What::Inst {
                 inst: *inst,
                 args: args.iter().map(|&v| f(v)).collect(),
-                guard: guard.as_ref().map(|g| PlanGuard {
-                    pred: signed(&g.pred),
-                    otherwise: g.otherwise.map(&f),
-                }),
+                guard: guard.as_ref().map(guarded),
+            },
+            Self::Merged { insts, args, guard } => What::Merged {
+                insts: *insts,
+                args: args.iter().map(|&v| f(v)).collect(),
+                guard: guard.as_ref().map(guarded),
             },
             Self::Const(ty, bits) => What::Const(*ty, *bits),
             Self::Poison(ty) => What::Poison(*ty),
@@ -72,7 +78,10 @@ impl<T: Copy> What<T> {
 /// The value that an item makes.
 fn result(func: &Function, at: usize, what: &What<V>) -> Option<V> {
     match what {
-        What::Inst { inst, .. } => func.result(*inst).map(V::Old),
+        What::Inst { inst, .. }
+        | What::Merged {
+            insts: [inst, _], ..
+        } => func.result(*inst).map(V::Old),
         What::Compare(..) | What::Pred(..) | What::Select(..) | What::Idiom(..) => {
             Some(V::Item(at))
         }

@@ -47,8 +47,6 @@ impl Walk<'_> {
 
     /// Chooses how each value takes its place.
     pub(super) fn choose(&mut self) {
-        let cheaper = self.cx.force != Some(Force::Select)
-            && self.cx.machine.guard < self.cx.machine.issue_cost(CostClass::Select);
         for id in self.order.clone() {
             let outline = self.outlines.legal(id);
             let mut study = self.out.regions.remove(&id).unwrap_or_default();
@@ -66,9 +64,7 @@ impl Walk<'_> {
                             step.how = How::Otherwise(inst);
                             (last, clock) = (step.value, d.clock);
                         }
-                        Some((inst, d, None))
-                            if cheaper && self.may_be_guarded(outline, study.all, step, d) =>
-                        {
+                        Some((inst, d, None)) if self.choice(outline, study.all, step, d) => {
                             self.out.shields.insert(inst, Shield::Choice(step.chosen));
                             self.out.otherwise.insert(inst, last);
                             step.how = How::Otherwise(inst);
@@ -101,18 +97,23 @@ impl Walk<'_> {
         last: Sym,
         clock: u32,
     ) -> Option<(Inst, Def)> {
+        let (inst, def) = self.may_take(outline, step, def)?;
+        let taken = self.out.otherwise.get(&inst);
+        let fits = clock < def.clock && taken.is_none_or(|&t| self.equal(t, last));
+        fits.then_some((inst, def))
+    }
+
+    /// The same for any value that is there by then.
+    pub(super) fn may_take(&self, outline: &Outline, step: &Step, def: Def) -> Option<(Inst, Def)> {
         let (inst, false) = def.inst? else {
             return None;
         };
         let (Source::Own(o) | Source::Nested(o)) = step.from else {
             return None;
         };
-        let taken = self.out.otherwise.get(&inst);
         let fits = def.region == outline.region
             && step.whole
-            && outline.bodies[def.body].guard == outline.blocks[o].guard
-            && clock < def.clock
-            && taken.is_none_or(|&t| self.equal(t, last));
+            && outline.bodies[def.body].guard == outline.blocks[o].guard;
         fits.then_some((inst, def))
     }
 
@@ -146,13 +147,18 @@ impl Walk<'_> {
         (cost <= machine.issue_cost(CostClass::Select)).then_some(idiom)
     }
 
-    /// Whether a bare definition may be guarded for a select's sake.
-    fn may_be_guarded(&self, outline: &Outline, all: bool, step: &Step, def: Def) -> bool {
+    /// Whether a bare definition is guarded for a select's sake: where it may be,
+    /// and that is cheaper.
+    pub(super) fn choice(&self, outline: &Outline, all: bool, step: &Step, def: Def) -> bool {
+        let machine = self.cx.machine;
+        let cheaper = self.cx.force != Some(Force::Select)
+            && machine.guard < machine.issue_cost(CostClass::Select);
         let ty = match step.value {
             Sym::Value(v) => self.cx.func.ty(v),
             _ => return false,
         };
-        ty != Type::Pred
+        cheaper
+            && ty != Type::Pred
             && !self.pinned.contains(&step.value)
             && outline.logic.op(step.chosen.op).point as usize <= def.body
             && (all && step.exact || self.conditions_are_clean(outline, step.chosen, def.scope))

@@ -79,7 +79,7 @@ impl Walk<'_> {
 }
 
 /// What an issue of an instruction costs under a guard.
-fn inst_cost(machine: &Machine, data: &InstData, shield: Option<Shield>) -> Cost {
+pub(super) fn inst_cost(machine: &Machine, data: &InstData, shield: Option<Shield>) -> Cost {
     let guarded = shield.is_some() || data.guard.is_some();
     let both = match shield {
         Some(Shield::Both) => machine.issue_cost(CostClass::Pred),

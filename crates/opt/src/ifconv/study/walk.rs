@@ -64,6 +64,7 @@ pub fn study(cx: &Inputs<'_>, outlines: &Outlines, root: RegionId) -> Study {
     walk.pin();
     walk.choose();
     walk.price();
+    walk.meld();
     let join = cx.regions[root].join;
     let gates = walk.gates.iter();
     walk.out.gates = gates.map(|g| g.unwrap_or(Gate::At(join, 0))).collect();
