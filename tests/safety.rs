@@ -354,18 +354,20 @@ block4(v27: i32):
     v21 = iconst.i64 16
     v22 = iconst.i64 0
     v23 = iconst.i64 4120
+    v26 = iconst.i64 56
+    v27 = band v9, v26
     brif v17, block1, block4(v22)
 block1:
     v24 = load.i64 notrap aligned readonly v14
     v25 = icmp ugt v24, v23
     brif v25, block2, block3
 block2:
-    v30 = bxor v9, v20
+    v30 = bxor v27, v20
     v31 = iadd v1, v30
     v32 = load.i64 notrap aligned readonly can_move v31
     jump block4(v32)
 block3:
-    v40 = bxor v9, v21
+    v40 = bxor v27, v21
     v41 = iadd v1, v40
     v42 = load.i64 notrap aligned readonly can_move v41
     jump block4(v42)
