@@ -31,6 +31,8 @@ pub struct Drawn {
     pub force: Option<Force>,
     /// Whether to ask the interpreter too, which is slow: one in four.
     pub oracle: bool,
+    /// Whether equal loads and stores of both sides are merged.
+    pub accesses: bool,
 }
 
 /// What the checks of one drawn kernel saw.
@@ -61,6 +63,7 @@ impl Drawn {
             machine: SHIPPED[usize::from(byte(0)) % SHIPPED.len()].clone(),
             force: FORCES[usize::from(byte(1)) % FORCES.len()],
             oracle: byte(2) >> 6 == 0,
+            accesses: byte(1) & 128 != 0,
         }
     }
 
@@ -120,7 +123,12 @@ impl Drawn {
     }
 
     fn subject(&self) -> Result<Subject, Failure> {
-        Subject::read(&self.program.text, "generated.clif", Path::new("."))
+        let options = warpfold::Options {
+            merge_accesses: self.accesses,
+            ..warpfold::Options::default()
+        };
+        let text = &self.program.text;
+        Subject::read_by(text, "generated.clif", Path::new("."), options)
     }
 }
 
