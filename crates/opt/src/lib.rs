@@ -18,6 +18,7 @@ pub mod policy;
 pub mod prior;
 pub mod report;
 pub mod safety;
+mod turn;
 
 use warpfold_analysis::JoinRule;
 use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
