@@ -37,10 +37,14 @@ impl Walk<'_> {
             self.out.names.insert(target, first);
             return;
         }
-        // What is there already comes first, equal values together.
+        // What is there already comes first, equal values together and older ones
+        // first: by which way a value comes, and so in which layout, is no matter.
         let early = |v: Sym| self.defs.get(&v).is_none_or(|d| d.clock < start);
-        let place = |v: Sym| values.iter().position(|&(w, _)| self.equal(v, w));
-        let keys: SmallVec<[(bool, Option<usize>); 4]> = values
+        let place = |v: Sym| {
+            let equals = values.iter().filter(|&&(w, _)| self.equal(v, w));
+            equals.map(|&(w, _)| w).min()
+        };
+        let keys: SmallVec<[(bool, Option<Sym>); 4]> = values
             .iter()
             .map(|&(v, _)| match early(v) {
                 true => (false, place(v)),
