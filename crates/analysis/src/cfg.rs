@@ -28,6 +28,7 @@ pub struct Edge {
 pub struct Cfg {
     entry: Option<Block>,
     num_blocks: usize,
+    laid_out: usize,
     succs: Lists<Block>,
     preds: Lists<Edge>,
     rpo: Vec<Block>,
@@ -40,15 +41,11 @@ impl Cfg {
     pub fn new(func: &Function) -> Self {
         let num_blocks = func.num_blocks();
         let mut layout_index = SecondaryMap::with_capacity(num_blocks);
-        let mut succs = vec![Vec::new(); num_blocks];
         let mut edges = Vec::new();
         for (i, &b) in func.layout.iter().enumerate() {
             layout_index[b] = Some(i as u32);
             let targets = func.block(b).term.iter().flat_map(|t| t.targets());
-            for target in targets {
-                succs[b.index()].push(target.block);
-                edges.push((b.as_u32(), target.block.as_u32()));
-            }
+            edges.extend(targets.map(|target| (b.as_u32(), target.block.as_u32())));
         }
         let entry = func.entry();
         let graph = Graph::new(num_blocks, &edges);
@@ -62,26 +59,38 @@ impl Cfg {
         for (i, &b) in rpo.iter().enumerate() {
             rpo_index[b] = Some(i as u32);
         }
-        let mut preds = vec![Vec::new(); num_blocks];
-        for &from in &func.layout {
-            if rpo_index[from].is_some() {
-                for (index, to) in succs[from.index()].iter().enumerate() {
-                    preds[to.index()].push(Edge {
-                        from,
-                        index: index as u32,
-                    });
-                }
-            }
-        }
+        let succs = Lists::new(num_blocks, || {
+            edges.iter().map(|&(from, to)| (from, Block::from_u32(to)))
+        });
+        let preds = Lists::new(num_blocks, || {
+            let reached = func.layout.iter().filter(|&&b| rpo_index[b].is_some());
+            reached.flat_map(|&from| {
+                (0..).zip(succs.get(from)).map(move |(index, to)| {
+                    let edge = Edge { from, index };
+                    (to.as_u32(), edge)
+                })
+            })
+        });
         Self {
             entry,
             num_blocks,
-            succs: Lists::new(&succs),
-            preds: Lists::new(&preds),
+            laid_out: func.layout.len(),
+            succs,
+            preds,
             rpo,
             rpo_index,
             layout_index,
         }
+    }
+    /// Whether it is the graph of `func` as that is now.
+    pub fn is_of(&self, func: &Function) -> bool {
+        let same = |(i, &b): (usize, &Block)| {
+            let targets = func.block(b).term.iter().flat_map(|t| t.targets());
+            self.layout_index[b] == Some(i as u32) && targets.map(|t| &t.block).eq(self.succs(b))
+        };
+        self.num_blocks == func.num_blocks()
+            && self.laid_out == func.layout.len()
+            && func.layout.iter().enumerate().all(same)
     }
 
     /// The entry block.
@@ -185,13 +194,25 @@ struct Lists<T> {
 }
 
 impl<T: Copy> Lists<T> {
-    fn new(lists: &[Vec<T>]) -> Self {
-        let mut start = Vec::with_capacity(lists.len() + 1);
-        let mut items = Vec::with_capacity(lists.iter().map(Vec::len).sum());
-        start.push(0);
-        for list in lists {
-            items.extend_from_slice(list);
-            start.push(items.len() as u32);
+    /// Sorts what `all` gives, each with the number of its block; what is of one
+    /// block stays in order.
+    fn new<I: Iterator<Item = (u32, T)>>(num_blocks: usize, all: impl Fn() -> I) -> Self {
+        let mut start = vec![0u32; num_blocks + 1];
+        for (b, _) in all() {
+            start[b as usize + 1] += 1;
+        }
+        for b in 0..num_blocks {
+            start[b + 1] += start[b];
+        }
+        let mut items: Vec<T> = Vec::new();
+        if let Some((_, first)) = all().next() {
+            items.resize(start[num_blocks] as usize, first);
+        }
+        let mut next = start.clone();
+        for (b, item) in all() {
+            let slot = &mut next[b as usize];
+            items[*slot as usize] = item;
+            *slot += 1;
         }
         Self { start, items }
     }

@@ -41,7 +41,7 @@ pub struct End {
 }
 
 /// The ends of a function in order of rank, and the homes of its blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ends {
     ends: Vec<End>,
     home: SecondaryMap<Block, Option<u32>>,

@@ -82,9 +82,9 @@ impl Tree {
     pub(crate) fn new<'f>(
         cfg: &Cfg,
         joins: &Joins,
+        dom: &DomTree,
         term: impl Fn(Block) -> Option<&'f Terminator>,
     ) -> Self {
-        let dom = DomTree::dominators(cfg);
         let topo = cfg.topological();
         let n = topo.len();
         let mut number = SecondaryMap::with_default(NONE);

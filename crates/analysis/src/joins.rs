@@ -50,13 +50,17 @@ pub struct Joins {
 impl Joins {
     /// Finds the joins under both rules; [`of`](Self::of) answers by `rule`.
     pub fn new(func: &Function, cfg: &Cfg, rule: JoinRule) -> Self {
-        let loops = Loops::new(cfg);
-        let ends = Ends::new(func, cfg, &loops);
+        Self::with_loops(func, cfg, &Loops::new(cfg), rule)
+    }
+
+    /// The same with the loops at hand.
+    pub fn with_loops(func: &Function, cfg: &Cfg, loops: &Loops, rule: JoinRule) -> Self {
+        let ends = Ends::new(func, cfg, loops);
         let same_home = |from, to| ends.home(from) == ends.home(to);
         Self {
             rule,
-            default: joins(cfg, &loops, same_home),
-            cfg: joins(cfg, &loops, |_, _| true),
+            default: joins(cfg, loops, same_home),
+            cfg: joins(cfg, loops, |_, _| true),
             ends,
         }
     }

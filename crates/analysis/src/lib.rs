@@ -6,6 +6,7 @@
 pub mod cfg;
 pub mod domtree;
 pub mod ends;
+pub mod flow;
 mod interiors;
 pub mod joins;
 pub mod loops;
@@ -18,6 +19,7 @@ pub mod yields;
 pub use cfg::{Cfg, Edge};
 pub use domtree::DomTree;
 pub use ends::{End, EndKind, Ends};
+pub use flow::Flow;
 pub use joins::{JoinRule, Joins};
 pub use loops::{LoopId, Loops};
 pub use profile::{BranchCounts, CalleeCounts, Profile, SegmentCounts, segments};

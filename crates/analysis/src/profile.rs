@@ -148,6 +148,14 @@ impl Profile {
         Self::default()
     }
 
+    /// A profile without counts, with room for those of so many blocks.
+    pub fn with_blocks(blocks: usize) -> Self {
+        let mut this = Self::default();
+        this.branches.resize(blocks);
+        this.passes.resize(blocks);
+        this
+    }
+
     /// The counts of the branch that ends `b`; `None` when nothing is known,
     /// which is not the same as never executed.
     pub fn branch(&self, b: Block) -> Option<&BranchCounts> {

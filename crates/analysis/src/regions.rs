@@ -23,6 +23,8 @@ use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Terminator};
 
 use crate::cfg::Cfg;
+use crate::domtree::DomTree;
+use crate::flow::Flow;
 use crate::interiors::Tree;
 use crate::joins::Joins;
 use crate::loops::Loops;
@@ -194,7 +196,28 @@ const NOT_A_BRANCH: NoRegion = NoRegion::NotABranch;
 impl Regions {
     /// Finds the regions. Interiors are meant under the rule of `joins`.
     pub fn new(func: &Function, cfg: &Cfg, joins: &Joins, loops: &Loops) -> Self {
-        let tree = Tree::new(cfg, joins, |b| func.block(b).term.as_ref());
+        Self::with_dominators(func, cfg, joins, loops, &DomTree::dominators(cfg))
+    }
+
+    /// The same with all of the graph at hand.
+    pub fn of(func: &Function, flow: &Flow) -> Self {
+        let Flow {
+            cfg,
+            joins,
+            loops,
+            dominators,
+        } = flow;
+        Self::with_dominators(func, cfg, joins, loops, dominators)
+    }
+
+    fn with_dominators(
+        func: &Function,
+        cfg: &Cfg,
+        joins: &Joins,
+        loops: &Loops,
+        dom: &DomTree,
+    ) -> Self {
+        let tree = Tree::new(cfg, joins, dom, |b| func.block(b).term.as_ref());
         let next_loop_entry = next_place(&tree.order, |b| loops.is_entry(b));
         let mut this = Self {
             regions: PrimaryMap::new(),

@@ -271,6 +271,10 @@ pub struct CheckArgs {
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     pub mode: Mode,
 
+    /// Make equal loads and stores of both sides of a branch once
+    #[arg(long)]
+    pub merge_accesses: bool,
+
     /// Verify the IR after each stage, not only after reading
     #[arg(long)]
     pub verify_each: bool,

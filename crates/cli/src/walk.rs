@@ -96,6 +96,7 @@ pub fn kernel(
         joins: check.joins.into(),
         mode: check.mode.into(),
         shape: None,
+        merge_accesses: check.merge_accesses,
         verify_each: check.verify_each,
     };
     Ok(source.kernel(&launch.overrides(input), &options)?)

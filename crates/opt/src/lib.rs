@@ -18,9 +18,10 @@ pub mod policy;
 pub mod prior;
 pub mod report;
 pub mod safety;
+mod turn;
 
 use warpfold_analysis::JoinRule;
-use warpfold_analysis::uniformity::Uniformity;
+use warpfold_analysis::uniformity::{Uniformity, UniformityOptions};
 use warpfold_ir::{Function, Terminator};
 
 pub use ifconv::decide::Choice;
@@ -52,6 +53,14 @@ pub fn inline(func: &mut Function, others: &[&Function], joins: JoinRule, log: &
 pub fn canonicalise(func: &mut Function, joins: JoinRule, log: &mut Log) {
     let rows: Vec<_> = pass::CANONICAL.iter().chain(pass::CLEAN).copied().collect();
     pass::to_fixpoint(&rows, func, joins, log);
+}
+
+/// Merges equal loads and stores of both sides (see the pass `accesses`), then cleans
+/// up after itself. `options` is what is known when the function runs.
+pub fn merge_accesses(func: &mut Function, options: &UniformityOptions, log: &mut Log) {
+    if canonical::accesses::merge(func, options, log) {
+        pass::to_fixpoint(pass::TIDY, func, options.joins, log);
+    }
 }
 
 /// Marks the branches that never split a warp, as `uniformity` proves. A

@@ -89,9 +89,17 @@ pub const CANONICAL: &[PassRow] = &[
     },
 ];
 
+/// The passes that run only where they are asked for.
+pub const OPTIONAL: &[PassRow] = &[PassRow {
+    name: "accesses",
+    doc: "Makes equal loads and stores of both sides once; off unless asked for.",
+    run: canonical::accesses::run,
+}];
+
 /// Every pass that stands on its own, for filetests and documentation.
 pub fn passes() -> impl Iterator<Item = &'static PassRow> {
-    CLEAN.iter().chain(CANONICAL).chain(&TIDY[..1])
+    let all = CLEAN.iter().chain(CANONICAL).chain(&TIDY[..1]);
+    all.chain(OPTIONAL)
 }
 
 /// Runs `rows` in order, again and again until none changes anything. The

@@ -8,13 +8,15 @@
 
 use std::fmt;
 
-use warpfold_analysis::uniformity::Scope;
+use warpfold_analysis::uniformity::{Scope, Trail};
 use warpfold_ir::{Block, CostClass, Hint, Inst, Origin};
 use warpfold_machine::Cost;
 
 use crate::ifconv::legality::Blocker;
 use crate::log::CallStep;
 use crate::prior::Probability;
+
+pub use crate::turn::Turn;
 
 /// How a region is executed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -304,10 +306,18 @@ pub struct BreakEven {
     pub then_length: Option<Cost>,
     /// Of the else side.
     pub else_length: Option<Cost>,
+    /// What the probability of a lane is searched among; `None` for what is no
+    /// single region.
+    pub turn: Option<Turn>,
+}
+
+impl BreakEven {
     /// The least probability of a lane, for a full warp with the prior's
     /// correlation, at which the decision is another than at 0; `None` if it is
     /// the same for all.
-    pub lane_true: Option<Probability>,
+    pub fn lane_true(&self) -> Option<Probability> {
+        self.turn.as_ref()?.lane_true()
+    }
 }
 
 /// Who had the last word on a branch.
@@ -407,7 +417,7 @@ pub struct Decision {
     /// Scope at which its condition is uniform, unless it was folded.
     pub scope: Option<Scope>,
     /// Why the condition is not uniform, as a chain back to the source.
-    pub divergence: Option<String>,
+    pub divergence: Option<Trail>,
     /// The counts it was decided by.
     pub counts: Option<Counts>,
     /// The predicted cost of what belongs to this branch in the chosen

@@ -325,7 +325,7 @@ fn decisions_turn_where_the_report_says() {
     assert_eq!(form(32, "p=1/16", 4), Form::Branch);
     // 20·P + 4 = 20 at P = 0.8, p = 1 − 0.2^(1/32) = 0.0490.
     assert_eq!(
-        even.lane_true.map(|p| p.to_string()),
+        even.lane_true().map(|p| p.to_string()),
         Some("0.049051".to_owned())
     );
     assert_eq!(form(20, "p=0.0490", 4), Form::Branch);
@@ -335,6 +335,6 @@ fn decisions_turn_where_the_report_says() {
     let Verdict::Priced { details, .. } = &conversion.report.decisions[0].verdict else {
         panic!("a region is priced")
     };
-    let even = details.break_even.lane_true.map(|p| p.to_string());
+    let even = details.break_even.lane_true().map(|p| p.to_string());
     assert_eq!(even, Some("0.8".to_owned()));
 }

@@ -12,9 +12,21 @@ fn machine(name: &str) -> Machine {
     Machine::builtin(name).expect("a shipped machine").clone()
 }
 
-fn converted(text: &str, machine: &Machine, force: Force, merge: bool) -> Conversion {
+fn parsed(text: &str) -> Function {
     let module = parse_module(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-    let mut func = module.functions.into_iter().next().expect("one function");
+    module.functions.into_iter().next().expect("one function")
+}
+
+fn converted(text: &str, machine: &Machine, force: Force, merge: bool) -> Conversion {
+    converted_function(parsed(text), machine, force, merge)
+}
+
+fn converted_function(
+    mut func: Function,
+    machine: &Machine,
+    force: Force,
+    merge: bool,
+) -> Conversion {
     verify(&func).unwrap_or_else(|e| panic!("{e}"));
     let uniformity = Uniformity::new(&func, &UniformityOptions::default());
     mark_proven(&mut func, &uniformity);
@@ -147,6 +159,23 @@ fn a_chain_of_equal_instructions_is_emitted_once() {
     );
 }
 
+/// Which side stands first in layout makes no difference but to names.
+#[test]
+fn the_order_of_the_sides_is_no_matter() {
+    let mut func = parsed(&diamond(CHAIN[0], CHAIN[1], ("v11", "v21")));
+    func.layout.swap(1, 2);
+    let c = converted_function(func, &machine("unit"), Force::Straight, true);
+    assert_eq!(
+        lines(&c.func),
+        [
+            "v22 = select.i32 v0, v2, v3 @1:1",
+            "v20 = imul.i32 v1, v22",
+            "v21 = iadd.i32 v20, v1",
+            "ret v21"
+        ]
+    );
+}
+
 /// None under the knob that guards everything, none where it is turned off, and none
 /// where a side is skipped.
 #[test]
@@ -239,18 +268,44 @@ fn operands_are_swapped_where_order_is_no_matter() {
 /// another one; so is one that has a guard of its own.
 #[test]
 fn only_the_same_operation_is_merged() {
-    for (a, b) in [
-        ("icmp.i32 slt v1, v2", "icmp.i32 sle v1, v3"),
-        ("icmp.i32 slt v1, v2", "icmp.i64 slt v4, v4"),
+    for (a, b, merged) in [
+        ("icmp.i32 slt v1, v2", "icmp.i32 slt v1, v3", true),
+        ("icmp.i32 slt v1, v2", "icmp.i32 sle v1, v2", false),
+        ("icmp.i32 slt v1, v1", "icmp.i64 slt v4, v4", false),
+        ("fcmp.f32 lt v5, v5", "fcmp.f32 gt v5, v5", false),
     ] {
         let text = diamond(
-            &format!("v10 = {a}; v11 = bint.i32 v10; v12 = iadd.i32 v11, v1"),
-            &format!("v20 = {b}; v21 = popcnt.i32 v2; v22 = iadd.i32 v21, v1"),
+            &format!(
+                "v5 = fcvt_from_sint.f32 v1; v10 = {a}; v11 = bint.i32 v10; v12 = iadd.i32 v11, v1"
+            ),
+            &format!(
+                "v6 = fcvt_from_uint.f32 v1; v20 = {}; v21 = bint.i32 v20; v22 = iadd.i32 v21, v1",
+                b.replace("v5", "v6")
+            ),
             ("v12", "v22"),
         );
         let all = straight(&text);
-        assert!(all.contains(&format!("v10 = {a}")), "{all:?}");
-        assert!(all.contains(&format!("v20 = {b}")), "{all:?}");
+        let compares = all.iter().filter(|l| l.contains("cmp.")).count();
+        assert_eq!(compares, if merged { 1 } else { 2 }, "{all:?}");
+        // The numbers of both are one number of what is chosen.
+        assert_eq!(
+            all.iter().filter(|l| l.contains("bint")).count(),
+            1,
+            "{all:?}"
+        );
+    }
+    // What is extended has another width.
+    let extended = |narrow: &str| {
+        diamond(
+            "v10 = ireduce.i16 v1; v11 = uextend.i32 v10; v12 = bnot.i32 v11",
+            &format!("v20 = ireduce.{narrow} v2; v21 = uextend.i32 v20; v22 = bnot.i32 v21"),
+            ("v12", "v22"),
+        )
+    };
+    for (narrow, extensions) in [("i16", 1), ("i8", 2)] {
+        let all = straight(&extended(narrow));
+        let count = all.iter().filter(|l| l.contains("uextend")).count();
+        assert_eq!(count, extensions, "{all:?}");
     }
     let guarded = diamond(
         "v10 = imul.i32 v1, v2 if v0 else v1; v11 = iadd.i32 v10, v1; v12 = bxor.i32 v11, v1",
@@ -302,6 +357,28 @@ fn a_merged_division_has_the_guard_around_the_region() {
             "v33 = select.i32 v30, v11, v1 @2:2",
             "ret v33"
         ]
+    );
+    // Two branches around: their conjunction is there for its sake alone.
+    let deeper = nested
+        .replace("block5(v30: pred, ", "block6(v40: pred, v30: pred, ")
+        .replace("function %f(", "function %f(pred varying, ")
+        .replace(
+            "    br v30,",
+            "    br v40, block5, block7(v1) @5:5\n\nblock5:\n    br v30,",
+        )
+        .replace(
+            "    ret v31\n",
+            "    jump block7(v31)\n\nblock7(v41: i32):\n    ret v41\n",
+        );
+    let all = straight(&deeper);
+    assert!(
+        all[0].contains("= and v30, v40") || all[0].contains("= and v40, v30"),
+        "{all:?}"
+    );
+    assert!(
+        all.iter()
+            .any(|l| l.starts_with("v10 = udiv") && l.contains(" if v42")),
+        "{all:?}"
     );
     // The place of a trap is part of what a program does.
     let places = text

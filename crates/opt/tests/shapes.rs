@@ -6,7 +6,7 @@ use warpfold_analysis::{BranchCounts, JoinRule, Profile};
 use warpfold_ir::{Block, Function, parse_module, verify};
 use warpfold_machine::{Cost, Machine};
 use warpfold_opt::ifconv::legality::Blocker;
-use warpfold_opt::ifconv::policy::Cheapest;
+use warpfold_opt::ifconv::policy::{Cheapest, Policy, Question};
 use warpfold_opt::report::{Force, Form, Priced, Verdict};
 use warpfold_opt::{
     Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, mark_proven,
@@ -515,4 +515,70 @@ fn a_second_run_changes_nothing() {
             }
         }
     }
+}
+
+/// The decision by cost, asked for totals alone or for all there is; notes the
+/// totals.
+#[derive(Debug)]
+struct Noting {
+    by_totals: bool,
+    totals: std::cell::RefCell<Vec<Vec<(Form, Cost)>>>,
+}
+
+impl Policy for Noting {
+    fn name(&self) -> &str {
+        "noting"
+    }
+
+    fn by_totals(&self) -> bool {
+        self.by_totals
+    }
+
+    fn choose(&self, question: &Question<'_>) -> Form {
+        let estimates = question.options.estimates.iter();
+        let totals = estimates.map(|e| (e.form, e.total)).collect();
+        self.totals.borrow_mut().push(totals);
+        Cheapest.choose(question)
+    }
+
+    fn skips(&self, question: &Question<'_>, first: Block) -> Option<bool> {
+        Cheapest.skips(question, first)
+    }
+}
+
+/// Totals are what the lines sum up to, and what is not reported is decided and
+/// emitted alike.
+#[test]
+fn what_nobody_asks_for_makes_no_difference() {
+    // The chain's join has another predecessor here.
+    let entered = CHAIN
+        .replace("block0(v0: pred, v1: pred, v2: i64, v3: i32):\n    br v0, block1, block3 @1:1", "block0(v0: pred, v1: pred, v2: i64, v3: i32):\n    br v1, block5, block4(v3) @3:3\n\nblock5:\n    br v0, block1, block3 @1:1");
+    let mut straight = 0;
+    for text in [CHAIN, SWITCH, &entered] {
+        for machine in ["unit", "textbook", "ampere", "hopper"] {
+            let case = case(text, machine);
+            let run = |by_totals: bool, reported: bool| {
+                let policy = Noting {
+                    by_totals,
+                    totals: Default::default(),
+                };
+                let c = case.with(None, None, None, |cx| {
+                    let branches = if reported { cx.branches } else { &[] };
+                    let cx = Context {
+                        policy: &policy,
+                        branches,
+                        ..*cx
+                    };
+                    convert(&case.func, &cx)
+                });
+                (lines(&c.func), policy.totals.into_inner())
+            };
+            let all = run(false, true);
+            straight += usize::from(all.0 != lines(&case.func));
+            for (by_totals, reported) in [(true, true), (true, false), (false, false)] {
+                assert_eq!(run(by_totals, reported), all, "{machine}\n{text}");
+            }
+        }
+    }
+    assert!(straight > 0, "nothing was rewritten");
 }

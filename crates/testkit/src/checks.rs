@@ -98,10 +98,18 @@ impl Subject {
     /// # Errors
     /// Whatever the road refuses.
     pub fn read(text: &str, file: &str, dir: &Path) -> Result<Self, Failure> {
+        Self::read_by(text, file, dir, Options::default())
+    }
+
+    /// The same with options of the road.
+    ///
+    /// # Errors
+    /// Whatever the road refuses.
+    pub fn read_by(text: &str, file: &str, dir: &Path, options: Options) -> Result<Self, Failure> {
         let road = |e: warpfold::Errors| fail("road", String::new(), e.to_string());
         let options = Options {
             verify_each: true,
-            ..Options::default()
+            ..options
         };
         let kernel = Source::parse(text, file, Syntax::of_file(file))
             .and_then(|s| s.kernel(&Overrides::default(), &options))

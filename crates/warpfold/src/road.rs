@@ -436,6 +436,10 @@ impl Before {
         let mut func = self.func.clone();
         let mut log = self.log.clone();
         opt::canonicalise(&mut func, self.lowered.options.joins, &mut log);
+        if self.lowered.options.merge_accesses {
+            let known = self.lowered.uniformity_options();
+            opt::merge_accesses(&mut func, &known, &mut log);
+        }
         let uniformity = self.lowered.mark(&mut func, "after canonicalisation")?;
         Ok(Canonical {
             before: self,

@@ -31,6 +31,8 @@ pub struct Options {
     /// What is known of the launch; `None` for what the kernel's file states,
     /// and for nothing where there is no file.
     pub shape: Option<LaunchShape>,
+    /// Merge equal loads and stores of both sides, before anything is priced.
+    pub merge_accesses: bool,
     /// Verify after each stage in every build.
     pub verify_each: bool,
 }

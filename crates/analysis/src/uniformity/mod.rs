@@ -75,10 +75,10 @@ pub use domain::Shape;
 #[doc(hidden)]
 pub use faults::Fault;
 pub use launch::LaunchShape;
-pub use reason::{Chain, Reason, Step, Subject};
+pub use reason::{Chain, Reason, Step, Subject, Trail};
 pub use scope::Scope;
 
-use crate::{Cfg, DomTree, JoinRule, Joins, Loops};
+use crate::{Cfg, DomTree, Flow, JoinRule, Joins, Loops};
 use masks::Masks;
 use memory::Memory;
 use numbers::Numbers;
@@ -138,7 +138,7 @@ pub(crate) struct Graph<'a> {
 pub struct Uniformity {
     state: State,
     types: Vec<warpfold_ir::Type>,
-    dominators: Arc<DomTree>,
+    flow: Flow,
     conditional: SecondaryMap<Block, bool>,
     splits_lanes: SecondaryMap<Block, bool>,
     exec: SecondaryMap<Block, Option<Scope>>,
@@ -152,9 +152,8 @@ pub struct Uniformity {
 impl Uniformity {
     /// Analyses `func`, which the verifier accepts.
     pub fn new(func: &Function, options: &UniformityOptions) -> Self {
-        let cfg = Cfg::new(func);
-        let joins = Joins::new(func, &cfg, options.joins);
-        Self::with_graph(func, &cfg, &joins, options)
+        let flow = Flow::new(func, options.joins);
+        Self::solved(solve::solve, func, flow, options)
     }
 
     /// The same with the graph and its joins at hand; `joins` replaces the
@@ -175,12 +174,28 @@ impl Uniformity {
         joins: &Joins,
         options: &UniformityOptions,
     ) -> Self {
-        let memory = Memory::new(func, options.called);
-        let graph = Graph {
-            cfg,
-            joins,
+        let flow = Flow {
             dominators: Arc::new(DomTree::dominators(cfg)),
             loops: Arc::new(Loops::new(cfg)),
+            cfg: Arc::new(cfg.clone()),
+            joins: Arc::new(joins.clone()),
+        };
+        Self::solved(solve, func, flow, options)
+    }
+
+    fn solved(
+        solve: impl Fn(&Function, &Graph<'_>, &UniformityOptions) -> State,
+        func: &Function,
+        flow: Flow,
+        options: &UniformityOptions,
+    ) -> Self {
+        let memory = Memory::new(func, options.called);
+        let cfg = &*flow.cfg;
+        let graph = Graph {
+            cfg,
+            joins: &flow.joins,
+            dominators: Arc::clone(&flow.dominators),
+            loops: Arc::clone(&flow.loops),
             numbers: Numbers::new(func, cfg, &memory),
             memory,
             fault: options.fault,
@@ -188,7 +203,7 @@ impl Uniformity {
         let state = solve(func, &graph, options);
         let mut result = Self {
             types: func.values().map(|v| func.ty(v)).collect(),
-            dominators: Arc::clone(&graph.dominators),
+            flow: flow.clone(),
             conditional: SecondaryMap::new(),
             splits_lanes: SecondaryMap::new(),
             exec: SecondaryMap::new(),
@@ -221,7 +236,8 @@ impl Uniformity {
         let Some(&ty) = self.types.get(v.as_u32() as usize) else {
             return Shape::varying(warpfold_ir::Type::I128);
         };
-        let dominates = self.state.def_block[v].is_some_and(|d| self.dominators.dominates(d, b));
+        let dominates =
+            self.state.def_block[v].is_some_and(|d| self.flow.dominators.dominates(d, b));
         match self.state.at(v, b) {
             Some(shape) if dominates => shape,
             _ => Shape::varying(ty),
@@ -324,6 +340,10 @@ impl Uniformity {
         let subject = Of::Branch(b);
         let first = self.branch_reason(b).map(|reason| Step { subject, reason });
         Chain::new(self, first)
+    }
+    /// The graph of the function that was analysed.
+    pub fn flow(&self) -> &Flow {
+        &self.flow
     }
 
     /// What the analysis has done, counted: evaluations, operands and uses looked

@@ -188,23 +188,59 @@ const NAMED: usize = 16;
 const FOLLOWED: usize = 256;
 
 impl fmt::Display for Chain<'_> {
+    /// The text of its [`Trail`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.trail().fmt(f)
+    }
+}
+
+impl Chain<'_> {
+    /// What its text says, to be kept without the analysis.
+    pub fn trail(&self) -> Trail {
+        let mut steps = self.clone();
+        let named: Vec<Step> = steps.by_ref().take(NAMED).collect();
+        let mut rest = steps.take(FOLLOWED - NAMED + 1);
+        let mut end = End::Source;
+        for left_out in 0.. {
+            match rest.next() {
+                Some(_) if left_out == FOLLOWED - NAMED => end = End::Further,
+                Some(step) => end = End::At { left_out, step },
+                None => break,
+            }
+        }
+        Trail { named, end }
+    }
+}
+
+/// A [`Chain`] as far as its text goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trail {
+    named: Vec<Step>,
+    end: End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// The last step is named.
+    Source,
+    /// So many steps are left out up to this one, which is the last.
+    At { left_out: usize, step: Step },
+    /// It was not followed to the end.
+    Further,
+}
+
+impl fmt::Display for Trail {
     /// The steps, separated by `; `. Of a very long chain the first ones and
     /// the last.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut last = None;
-        for (i, step) in self.clone().enumerate() {
-            if i < NAMED {
-                write!(f, "{}{step}", if i > 0 { "; " } else { "" })?;
-            } else if i < FOLLOWED {
-                last = Some((i, step));
-            } else {
-                return f.write_str("; and so on");
-            }
+        for (i, step) in self.named.iter().enumerate() {
+            write!(f, "{}{step}", if i > 0 { "; " } else { "" })?;
         }
-        match last {
-            Some((NAMED, step)) => write!(f, "; {step}"),
-            Some((i, step)) => write!(f, "; ({} steps left out); {step}", i - NAMED),
-            None => Ok(()),
+        match self.end {
+            End::Source => Ok(()),
+            End::At { left_out: 0, step } => write!(f, "; {step}"),
+            End::At { left_out, step } => write!(f, "; ({left_out} steps left out); {step}"),
+            End::Further => f.write_str("; and so on"),
         }
     }
 }

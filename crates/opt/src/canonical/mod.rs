@@ -2,5 +2,6 @@
 //! is what if-conversion prices, and, run with all branches kept, the *kept*
 //! of every comparison.
 
+pub mod accesses;
 pub mod exits;
 pub mod hoist;

@@ -8,37 +8,42 @@ pub mod params;
 
 use std::cell::RefCell;
 
-use hashbrown::HashMap;
+use warpfold_ir::entity::SecondaryMap;
+use warpfold_ir::entity::packed_option::PackedOption;
 use warpfold_ir::{Function, Value};
 
 /// Pending replacements of values, resolved through chains. Every look-up
 /// shortens the chain it follows, so that long ones cost little in all.
 #[derive(Debug, Default)]
-pub(crate) struct Renames(RefCell<HashMap<Value, Value>>);
+pub(crate) struct Renames {
+    to: RefCell<SecondaryMap<Value, PackedOption<Value>>>,
+    any: bool,
+}
 
 impl Renames {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
+        !self.any
     }
 
     /// From now on `from` reads as `to`. Must not close a cycle.
     pub(crate) fn set(&mut self, from: Value, to: Value) {
         debug_assert_ne!(self.get(to), from);
-        self.0.get_mut().insert(from, to);
+        self.to.get_mut()[from] = to.into();
+        self.any = true;
     }
 
     pub(crate) fn get(&self, v: Value) -> Value {
-        let mut map = self.0.borrow_mut();
-        let mut last = v;
-        while let Some(&next) = map.get(&last) {
+        let mut map = self.to.borrow_mut();
+        let Some(mut last) = map[v].expand() else {
+            return v;
+        };
+        while let Some(next) = map[last].expand() {
             last = next;
         }
         let mut at = v;
-        while at != last {
-            match map.insert(at, last) {
-                Some(next) => at = next,
-                None => break,
-            }
+        while let Some(next) = map[at].expand().filter(|&next| next != last) {
+            map[at] = last.into();
+            at = next;
         }
         last
     }

@@ -9,13 +9,15 @@
 
 use std::collections::VecDeque;
 
+use smallvec::SmallVec;
+
 /// Something to choose.
 #[derive(Clone, Debug)]
 pub struct Project {
     /// What it gains, above zero.
     pub gain: i64,
     /// The operations it needs.
-    pub needs: Vec<usize>,
+    pub needs: SmallVec<[usize; 4]>,
 }
 
 struct Network {
@@ -57,9 +59,13 @@ impl Network {
 
 /// Which projects to choose, for the greatest sum of gains less the costs of
 /// all operations needed.
-pub fn choose(projects: &[Project], costs: &[i64]) -> Vec<bool> {
-    if projects.is_empty() {
-        return Vec::new();
+pub fn choose(projects: &[Project], costs: &[i64]) -> SmallVec<[bool; 4]> {
+    // Where nothing is shared each is worth it or not by itself.
+    let mut shared: SmallVec<[bool; 8]> = SmallVec::from_elem(false, costs.len());
+    let mut needs = projects.iter().flat_map(|p| &p.needs);
+    if !needs.any(|&op| std::mem::replace(&mut shared[op], true)) {
+        let cost = |p: &Project| -> i64 { p.needs.iter().map(|&op| costs[op]).sum() };
+        return projects.iter().map(|p| p.gain > cost(p)).collect();
     }
     let (source, sink) = (0, 1);
     let op = |i: usize| 2 + i;
@@ -145,8 +151,8 @@ mod tests {
     fn a_tie_is_not_chosen() {
         let project = Project {
             gain: 3,
-            needs: vec![0],
+            needs: SmallVec::from_slice(&[0]),
         };
-        assert_eq!(choose(&[project], &[3]), [false]);
+        assert_eq!(choose(&[project], &[3]).as_slice(), [false]);
     }
 }

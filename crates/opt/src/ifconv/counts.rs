@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::{LaunchShape, Uniformity};
-use warpfold_analysis::{BranchCounts, Cfg, DomTree, Joins, Profile};
+use warpfold_analysis::{BranchCounts, Cfg, DomTree, Flow, Joins, Profile};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Origin, Terminator};
 use warpfold_machine::{Cost, Machine};
 
 use super::plan::Gate;
-use crate::prior::Prior;
+use crate::prior::{Prior, Probability};
 use crate::report::CountSource;
 
 /// Executions of an outermost region's branch that counts without a profile
@@ -75,24 +75,29 @@ impl Frequencies {
     /// Expected counts for the branches of all regions.
     pub fn expected(
         func: &Function,
-        cfg: &Cfg,
-        joins: &Joins,
+        flow: &Flow,
         regions: &Regions,
         uniformity: &Uniformity,
         assumed: &Assumed<'_>,
     ) -> Self {
+        let blocks = func.num_blocks();
+        let mut state = SecondaryMap::new();
+        state.resize(blocks);
+        let mut source = SecondaryMap::new();
+        source.resize(blocks);
         let mut walk = Expectation {
             func,
-            cfg,
-            joins,
-            dom: DomTree::dominators(cfg),
+            cfg: &flow.cfg,
+            joins: &flow.joins,
+            dom: &flow.dominators,
             regions,
             uniformity,
             assumed,
-            state: SecondaryMap::new(),
+            state,
+            outlooks: [None; 33],
             out: Self {
-                profile: Profile::new(),
-                source: SecondaryMap::new(),
+                profile: Profile::with_blocks(blocks),
+                source,
                 measured: false,
             },
         };
@@ -225,12 +230,33 @@ struct Expectation<'a> {
     func: &'a Function,
     cfg: &'a Cfg,
     joins: &'a Joins,
-    dom: DomTree,
+    dom: &'a DomTree,
     regions: &'a Regions,
     uniformity: &'a Uniformity,
     assumed: &'a Assumed<'a>,
     state: SecondaryMap<Block, State>,
+    /// Of the prior that most conditions have, by the lanes at the branch.
+    outlooks: [Option<Outlook>; 33],
     out: Frequencies,
+}
+
+/// What a prior says of a warp with some number of lanes at the branch: of the
+/// true side and of the false one.
+#[derive(Clone, Copy, Debug)]
+struct Outlook {
+    /// That any lane is there.
+    any: [Probability; 2],
+    /// How many are when any is.
+    lanes: [u32; 2],
+}
+
+impl Outlook {
+    fn new(prior: Prior, m: u32) -> Self {
+        Self {
+            any: [prior.any_true(m), prior.any_false(m)],
+            lanes: [true, false].map(|side| prior.lanes(side, m)),
+        }
+    }
 }
 
 impl Expectation<'_> {
@@ -262,10 +288,11 @@ impl Expectation<'_> {
     /// The state of a block inside `root` from those before it: a join of its
     /// immediate dominator gets all its lanes back at once, any other block
     /// every edge's lanes in turn.
-    fn arrive(&self, b: Block, root: RegionId) -> State {
-        let preds = self.cfg.preds(b);
-        if let Some(d) = self.dom.idom(b)
-            && preds.len() > 1
+    fn arrive(&mut self, b: Block, root: RegionId) -> State {
+        let cfg = self.cfg;
+        let preds = cfg.preds(b);
+        if preds.len() > 1
+            && let Some(d) = self.dom.idom(b)
             && self.joins.of(d) == Some(b)
         {
             return self.state[d];
@@ -298,7 +325,7 @@ impl Expectation<'_> {
     }
 
     /// The state at the end of a branch's edge.
-    fn along(&self, from: Block, index: u32) -> State {
+    fn along(&mut self, from: Block, index: u32) -> State {
         let known = self.uniformity.known_mask(from);
         let uniform = self.uniformity.is_uniform_branch(from);
         let is_br = matches!(self.func.term(from), Terminator::Br { .. });
@@ -310,7 +337,7 @@ impl Expectation<'_> {
             let lanes = match mask {
                 Some(m) => m.count_ones(),
                 None if uniform => at.lanes,
-                None if is_br => self.prior(from).lanes(index == 0, at.lanes),
+                None if is_br => self.outlook(from, at.lanes).lanes[usize::from(index != 0)],
                 None => at.lanes.div_ceil(self.cfg.succs(from).len().max(1) as u32),
             };
             let passes = match is_br {
@@ -328,6 +355,17 @@ impl Expectation<'_> {
         })
     }
 
+    /// What is assumed of the branch of `b` with `m` lanes at it.
+    fn outlook(&mut self, b: Block, m: u32) -> Outlook {
+        let prior = self.prior(b);
+        match self.outlooks.get_mut(m as usize) {
+            Some(known) if prior == self.assumed.prior => {
+                *known.get_or_insert_with(|| Outlook::new(prior, m))
+            }
+            _ => Outlook::new(prior, m),
+        }
+    }
+
     fn prior(&self, b: Block) -> Prior {
         let own = self.assumed.priors.get(&self.func.block(b).origin);
         own.copied().unwrap_or(self.assumed.prior)
@@ -335,7 +373,7 @@ impl Expectation<'_> {
 
     /// Of the executions of a two-way branch by one kind of warps: those with
     /// any lane true and with any false, and how that is known.
-    fn sides(&self, b: Block, at: Part) -> ([u64; 2], CountSource) {
+    fn sides(&mut self, b: Block, at: Part) -> ([u64; 2], CountSource) {
         let n = at.passes;
         let own = self.assumed.priors.get(&self.func.block(b).origin);
         if let (Some(lanes), Some(mask)) = (at.mask, self.uniformity.known_mask(b)) {
@@ -348,18 +386,16 @@ impl Expectation<'_> {
             // One warp of a block of 1,024 threads.
             ([n, n / 32], CountSource::TailGuard)
         } else {
-            let prior = self.prior(b);
-            let t = prior.any_true(at.lanes).of(n);
-            let f = prior.any_false(at.lanes).of(n);
+            let [t, f] = self.outlook(b, at.lanes).any.map(|any| any.of(n));
             // At least one way is taken.
             ([t, f.max(n - t)], CountSource::Prior)
         }
     }
 
     /// Lanes that are true in the executions by one kind of warps.
-    fn lanes_true(&self, b: Block, at: Part) -> u64 {
+    fn lanes_true(&self, b: Block, at: Part, sides: ([u64; 2], CountSource)) -> u64 {
         let all = at.lane_passes();
-        match (self.sides(b, at), at.mask, self.uniformity.known_mask(b)) {
+        match (sides, at.mask, self.uniformity.known_mask(b)) {
             ((_, CountSource::Mask), Some(lanes), Some(mask)) => {
                 at.passes.saturating_mul((lanes & mask).count_ones().into())
             }
@@ -375,10 +411,10 @@ impl Expectation<'_> {
     fn branch(&mut self, b: Block) {
         let at = self.state[b];
         let (mut counts, source) = if matches!(self.func.term(b), Terminator::Br { .. }) {
-            let [full, last] = at.map(|part| self.sides(b, part));
+            let sides @ [full, last] = at.map(|part| self.sides(b, part));
             let [t, f] = [0, 1].map(|side| full.0[side] + last.0[side]);
             let mut counts = two_way(passes(&at), t, f);
-            let lanes = at.map(|part| self.lanes_true(b, part));
+            let lanes = [0, 1].map(|i| self.lanes_true(b, at[i], sides[i]));
             let all: u64 = at.iter().map(Part::lane_passes).sum();
             let on: u64 = lanes.iter().sum();
             counts.lanes = [on, all.saturating_sub(on)].into_iter().collect();

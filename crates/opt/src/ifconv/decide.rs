@@ -21,8 +21,9 @@ use super::legality::Blocker;
 use super::outline::Outlines;
 use super::plan::{self, Inputs, Plan};
 use super::policy::{Policy, Question};
-use super::solve::{Skips, solve};
-use super::study::{Study, study};
+use super::scratch::clear;
+use super::solve::{Flags, Skips, solve};
+use super::study::{self, Study, study};
 use crate::report::{Charge, Component, Estimate, Force, Form, Line};
 
 /// What is known of a region when it is decided.
@@ -31,10 +32,11 @@ pub struct Options {
     /// Its straight form at its best with nothing of its own skipped, if anybody
     /// asked for it, or what forbids straight code.
     pub plan: Result<Option<Plan>, Blocker>,
-    /// The same at its best with something skipped; `None` if nothing can be.
+    /// The same at its best with something skipped; `None` if nothing can be, or
+    /// nobody asked.
     pub skip: Option<Plan>,
     /// The price of each legal form, nested regions at their best: branch, skip,
-    /// straight.
+    /// straight. Where nobody asked the totals have no components.
     pub estimates: Vec<Estimate>,
     /// The form chosen if nothing around it becomes straight.
     pub choice: Form,
@@ -87,6 +89,14 @@ pub struct Choice {
     pub straight: BTreeMap<Block, Vec<bool>>,
 }
 
+/// What the rooms need for a region at work, kept from one to the next.
+#[derive(Clone, Debug, Default)]
+struct Rooms {
+    study: study::Room,
+    plan: plan::Room,
+    tally: Tally,
+}
+
 /// Decides for every region as `policy` answers, or as `choice` says.
 pub fn decide(
     cx: &Inputs<'_>,
@@ -97,23 +107,31 @@ pub fn decide(
 ) -> Assignment {
     let regions = cx.regions;
     let mut out = Assignment::default();
+    let mut rooms = Rooms::default();
     // What the policy wants skipped.
     let mut spelled = Choice::default();
     for id in regions.ids().rev() {
         let mut options = Options {
             plan: outlines.get(id).map(|_| None),
             skip: None,
-            estimates: vec![branch_estimate(cx.regions, ledger, id, &out)],
+            estimates: Vec::with_capacity(3),
             choice: Form::Branch,
             best: Cost::ZERO,
         };
+        // What is reported, or read by whoever decides, is written out.
+        rooms.tally.written = !policy.by_totals() || cx.reported[regions[id].head];
+        let branch = branch_estimate(cx.regions, ledger, id, &out, &mut rooms.tally);
+        options.estimates.push(branch);
+        let mut skips = None;
         if choice.is_none() {
-            price(cx, outlines, ledger, id, &mut options);
+            skips = price(cx, outlines, ledger, id, &mut rooms, &mut options);
         }
         let hint = cx.hints.of(id);
         let asked = match (choice, cx.force) {
             _ if hint == Some(Hint::Keep) => Form::Branch,
-            (Some(choice), _) => spelled_out(cx, outlines, ledger, choice, id, &mut options),
+            (Some(choice), _) => {
+                spelled_out(cx, outlines, ledger, choice, id, &mut rooms, &mut options)
+            }
             (None, Some(Force::Branch)) => Form::Branch,
             (None, Some(Force::Skip)) => match options.skip {
                 Some(_) => Form::Skip,
@@ -143,7 +161,15 @@ pub fn decide(
                         spelled.straight.insert(regions[id].head, skips);
                         match form {
                             Form::Branch | Form::Exit => form,
-                            _ => spelled_out(cx, outlines, ledger, &spelled, id, &mut options),
+                            _ => spelled_out(
+                                cx,
+                                outlines,
+                                ledger,
+                                &spelled,
+                                id,
+                                &mut rooms,
+                                &mut options,
+                            ),
                         }
                     }
                 }
@@ -153,6 +179,15 @@ pub fn decide(
         let legal = options.estimates.iter().find(|e| e.form == asked);
         if let Some(e) = legal.or(options.estimates.first()) {
             (options.choice, options.best) = (e.form, e.total);
+        }
+        match (options.choice, skips) {
+            (Form::Straight, Some((skips, _))) => {
+                options.plan = Ok(Some(make(cx, outlines, &mut rooms, &skips)));
+            }
+            (Form::Skip, Some((_, Some(skips)))) => {
+                options.skip = Some(make(cx, outlines, &mut rooms, &skips));
+            }
+            _ => {}
         }
         out.options[id] = Some(options);
     }
@@ -196,72 +231,109 @@ fn skips_of(
     answers.collect()
 }
 
-/// Makes the plans of a region's forms where they are legal, and prices them;
-/// nothing is chosen yet.
+/// What is skipped in a region's straight form, and in its skip if there is one.
+type Skipped = (Skips, Option<Skips>);
+
+/// Prices a region's forms where they are legal; nothing is chosen yet. Where
+/// totals do, they are what was solved for, and what to skip is returned for the
+/// plan that will be made; otherwise plans are made and priced line by line.
 fn price(
     cx: &Inputs<'_>,
     outlines: &Outlines,
     ledger: &Ledger<'_>,
     id: RegionId,
+    rooms: &mut Rooms,
     options: &mut Options,
-) {
+) -> Option<Skipped> {
     if outlines.get(id).is_err() {
-        return;
+        return None;
     }
-    let study = study(cx, outlines, id);
-    let make = |skips: &Skips| {
-        let skipped = |region, body| skips.has(region, body);
-        plan::build(cx, outlines, &study, &skipped)
-    };
-    // What was solved for, for each of the plans.
+    let study = study(cx, outlines, id, &mut rooms.study);
+    // What was solved for, for the skip and for the straight form.
     let mut solved = [None, None];
     let (straight, skip) = match cx.force {
         None => {
-            let best = solve(outlines, &study, ledger);
-            solved = [best.skip.as_ref().map(|b| b.0), Some(best.straight.0)];
-            (best.straight.1, best.skip.map(|(_, skips)| skips))
+            let best = solve(outlines, study, ledger);
+            // It ends where the join is appended.
+            let jump = match (plan::keeps_jump(cx, id), study.gates.last()) {
+                (true, Some(&end)) => ledger.jump(cx.regions[id].head, end),
+                _ => Cost::ZERO,
+            };
+            let (cost, straight) = best.straight;
+            solved[1] = Some(cost + jump);
+            let skip = best.skip.map(|(cost, skips)| {
+                solved[0] = Some(cost + jump);
+                skips
+            });
+            (straight, skip)
         }
         Some(Force::Skip) => {
-            let all = everything(cx.regions, &study, id);
+            let all = everything(cx.regions, study, id);
             let any = all.any_of(id);
             let mut own_straight = all.clone();
-            own_straight.set(id, Vec::new());
+            own_straight.set(id, Flags::new());
             (own_straight, any.then_some(all))
         }
-        Some(_) => (Skips::none(), None),
+        Some(_) => (Skips::none(id), None),
     };
-    options.skip = skip.map(|skips| make(&skips));
-    let straight = make(&straight);
-    if let Some(plan) = &options.skip {
-        let skip = estimate(Form::Skip, |sink| ledger.plan(plan, sink));
-        options.estimates.push(skip);
+    let priced = |cost: &Option<Cost>| cost.is_some();
+    if !rooms.tally.written && solved.iter().any(priced) {
+        for (form, total) in [Form::Skip, Form::Straight].into_iter().zip(solved) {
+            options.estimates.extend(total.map(|total| Estimate {
+                form,
+                components: Vec::new(),
+                total,
+            }));
+        }
+        if cfg!(debug_assertions) {
+            check(cx, outlines, ledger, rooms, &straight, solved[1]);
+            if let Some(skip) = &skip {
+                check(cx, outlines, ledger, rooms, skip, solved[0]);
+            }
+        }
+        return Some((straight, skip));
     }
-    let e = estimate(Form::Straight, |sink| ledger.plan(&straight, sink));
-    options.estimates.push(e);
-    if cfg!(debug_assertions) {
-        let made = [options.skip.as_ref(), Some(&straight)];
-        for (plan, solved) in made.into_iter().zip(solved) {
-            let priced = plan.map(|plan| {
-                let mut sum = Cost::ZERO;
-                let all = Plan {
-                    keeps_jump: false,
-                    ..plan.clone()
-                };
-                ledger.plan(&all, &mut |entry| sum += entry.cost);
-                sum
-            });
-            debug_assert!(
-                solved.is_none() || solved == priced,
-                "{solved:?} {priced:?}"
-            );
+    let forms = [(Form::Skip, skip), (Form::Straight, Some(straight))];
+    for ((form, skips), solved) in forms.into_iter().zip(solved) {
+        let Some(skips) = skips else { continue };
+        let plan = make(cx, outlines, rooms, &skips);
+        ledger.plan(&plan, &mut |entry| rooms.tally.add(entry));
+        let estimate = rooms.tally.finish(form, 0);
+        debug_assert!(solved.is_none_or(|cost| cost == estimate.total));
+        options.estimates.push(estimate);
+        match form {
+            Form::Skip => options.skip = Some(plan),
+            _ => options.plan = Ok(Some(plan)),
         }
     }
-    options.plan = Ok(Some(straight));
+    None
+}
+
+/// Makes a plan of the region that was studied last.
+fn make(cx: &Inputs<'_>, outlines: &Outlines, rooms: &mut Rooms, skips: &Skips) -> Plan {
+    let skipped = |region, body| skips.has(region, body);
+    let study = rooms.study.study();
+    plan::build(cx, outlines, study, &skipped, &mut rooms.plan)
+}
+
+/// Whether a plan costs what was solved for.
+fn check(
+    cx: &Inputs<'_>,
+    outlines: &Outlines,
+    ledger: &Ledger<'_>,
+    rooms: &mut Rooms,
+    skips: &Skips,
+    solved: Option<Cost>,
+) {
+    let plan = make(cx, outlines, rooms, skips);
+    let mut sum = Cost::ZERO;
+    ledger.plan(&plan, &mut |entry| sum += entry.cost);
+    debug_assert_eq!(solved, Some(sum));
 }
 
 /// Every body that may be skipped.
 fn everything(regions: &Regions, study: &Study, root: RegionId) -> Skips {
-    let mut all = Skips::default();
+    let mut all = Skips::none(root);
     let mut work = vec![root];
     while let Some(id) = work.pop() {
         let bodies = &study.region(id).bodies;
@@ -273,20 +345,25 @@ fn everything(regions: &Regions, study: &Study, root: RegionId) -> Skips {
 
 /// Takes a region's form from a choice; if it is the outermost straight one, its
 /// plan too.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what pricing takes, and the choice"
+)]
 fn spelled_out(
     cx: &Inputs<'_>,
     outlines: &Outlines,
     ledger: &Ledger<'_>,
     choice: &Choice,
     id: RegionId,
+    rooms: &mut Rooms,
     options: &mut Options,
 ) -> Form {
     let named = |id: RegionId| choice.straight.get(&cx.regions[id].head);
     let Some(own) = named(id).filter(|_| options.plan.is_ok()) else {
         return Form::Branch;
     };
-    let study = study(cx, outlines, id);
-    let mut skips = Skips::default();
+    let study = study(cx, outlines, id, &mut rooms.study);
+    let mut skips = Skips::none(id);
     let mut work = vec![id];
     while let Some(region) = work.pop() {
         let wanted = named(region).map_or(&[] as &[bool], Vec::as_slice);
@@ -296,16 +373,14 @@ fn spelled_out(
         skips.set(region, legal.collect());
         work.extend(&cx.regions[region].children);
     }
-    let skipped = |region, body| skips.has(region, body);
-    let plan = plan::build(cx, outlines, &study, &skipped);
+    let plan = make(cx, outlines, rooms, &skips);
     let form = match own.contains(&true) && skips.any_of(id) {
         true => Form::Skip,
         false => Form::Straight,
     };
     options.estimates.retain(|e| e.form != form);
-    options
-        .estimates
-        .push(estimate(form, |sink| ledger.plan(&plan, sink)));
+    ledger.plan(&plan, &mut |entry| rooms.tally.add(entry));
+    options.estimates.push(rooms.tally.finish(form, 0));
     options.estimates.sort_by_key(|e| e.form);
     match form {
         Form::Skip => options.skip = Some(plan),
@@ -318,14 +393,15 @@ fn spelled_out(
 /// only.
 pub fn choices(cx: &Inputs<'_>, outlines: &Outlines, limit: usize) -> Option<Vec<Choice>> {
     let regions = cx.regions;
+    let mut room = study::Room::default();
     // Inner regions come last: what is to be chosen around them is a product.
     let mut branches: SecondaryMap<RegionId, Vec<Choice>> = SecondaryMap::new();
     for id in regions.ids().rev() {
         let inner = regions[id].children.iter().map(|&c| &branches[c]);
         let mut all = product(inner, limit)?;
         if outlines.get(id).is_ok() && cx.hints.of(id) != Some(Hint::Keep) {
-            let study = study(cx, outlines, id);
-            all.extend(straight_choices(regions, &study, id, limit)?);
+            let study = study(cx, outlines, id, &mut room);
+            all.extend(straight_choices(regions, study, id, limit)?);
         }
         if all.len() > limit {
             return None;
@@ -395,18 +471,19 @@ fn branch_estimate(
     ledger: &Ledger<'_>,
     id: RegionId,
     decided: &Assignment,
+    tally: &mut Tally,
 ) -> Estimate {
     let region = &regions[id];
-    let mut e = estimate(Form::Branch, |sink| {
-        ledger.terminator(region.head, sink);
-        for b in regions.own_blocks(id) {
-            ledger.insts(b, sink);
-            // The branch of a nested region is part of that region's price.
-            if regions.headed_by(b).is_err() {
-                ledger.terminator(b, sink);
-            }
+    let sink = &mut |entry| tally.add(entry);
+    ledger.terminator(region.head, sink);
+    for b in regions.own_blocks(id) {
+        ledger.insts(b, sink);
+        // The branch of a nested region is part of that region's price.
+        if regions.headed_by(b).is_err() {
+            ledger.terminator(b, sink);
         }
-    });
+    }
+    let mut e = tally.finish(Form::Branch, usize::from(!region.children.is_empty()));
     let nested = region.children.iter().filter_map(|&c| {
         let options = decided.option(c)?;
         Some(Line {
@@ -421,6 +498,10 @@ fn branch_estimate(
             cost: options.best,
         })
     });
+    if !tally.written {
+        e.total += nested.map(|line| line.cost).sum();
+        return e;
+    }
     let lines: Vec<Line> = nested.collect();
     if !lines.is_empty() {
         let nested: Cost = lines.iter().map(|line| line.cost).sum();
@@ -435,45 +516,88 @@ fn branch_estimate(
     e
 }
 
-/// Sums what `fill` books, by name in order of first appearance.
-fn estimate(form: Form, fill: impl FnOnce(&mut dyn FnMut(Entry))) -> Estimate {
-    let mut components: Vec<Component> = Vec::new();
-    let mut total = Cost::ZERO;
-    // Where each line of the arithmetic stands.
-    let mut places = HashMap::new();
-    fill(&mut |entry: Entry| {
-        total += entry.cost;
-        let at = components.iter().position(|c| c.name == entry.name);
-        let at = at.unwrap_or_else(|| {
-            components.push(Component {
-                name: entry.name,
-                issues: 0,
-                cost: Cost::ZERO,
-                lines: Vec::new(),
-            });
-            components.len() - 1
+/// A sum that is being made: what becomes an [`Estimate`].
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    /// Name, issues and cost of each component.
+    sums: Vec<(&'static str, u64, Cost)>,
+    /// The lines, each with its component.
+    lines: Vec<(usize, Line)>,
+    /// Where lines beyond the first few stand.
+    places: HashMap<(usize, Charge, u64, Cost), usize>,
+    total: Cost,
+    /// Whether more than the total is wanted.
+    written: bool,
+}
+
+impl Tally {
+    /// Most estimates have no more lines.
+    const FEW: usize = 24;
+
+    fn add(&mut self, entry: Entry) {
+        self.total += entry.cost;
+        if !self.written {
+            return;
+        }
+        let component = self.sums.iter().position(|c| c.0 == entry.name);
+        let component = component.unwrap_or_else(|| {
+            self.sums.push((entry.name, 0, Cost::ZERO));
+            self.sums.len() - 1
         });
-        let component = &mut components[at];
-        component.issues += entry.issues;
-        component.cost += entry.cost;
-        let fresh = component.lines.len();
-        let key = (at, entry.charge, entry.issues, entry.unit);
-        let line = *places.entry(key).or_insert(fresh);
-        if line == fresh {
-            component.lines.push(Line {
+        let (_, issues, cost) = &mut self.sums[component];
+        *issues += entry.issues;
+        *cost += entry.cost;
+        let fresh = self.lines.len();
+        let found = self.lines.iter().take(Self::FEW).position(|(c, line)| {
+            *c == component
+                && line.times == entry.issues
+                && line.unit == entry.unit
+                && line.charge == entry.charge
+        });
+        let at = match found {
+            Some(at) => at,
+            None if fresh < Self::FEW => fresh,
+            None => {
+                let key = (component, entry.charge, entry.issues, entry.unit);
+                *self.places.entry(key).or_insert(fresh)
+            }
+        };
+        if at == fresh {
+            let line = Line {
                 charge: entry.charge,
                 count: 0,
                 times: entry.issues,
                 unit: entry.unit,
                 cost: Cost::ZERO,
+            };
+            self.lines.push((component, line));
+        }
+        let (_, line) = &mut self.lines[at];
+        line.count += 1;
+        line.cost += entry.cost;
+    }
+
+    /// The estimate; `extra` components may follow. Nothing is left behind.
+    fn finish(&mut self, form: Form, extra: usize) -> Estimate {
+        let mut components: Vec<Component> = Vec::with_capacity(self.sums.len() + extra);
+        for (at, &(name, issues, cost)) in self.sums.iter().enumerate() {
+            let own = || self.lines.iter().filter(move |(c, _)| *c == at);
+            let mut lines = Vec::with_capacity(own().count());
+            lines.extend(own().map(|(_, line)| *line));
+            components.push(Component {
+                name,
+                issues,
+                cost,
+                lines,
             });
         }
-        component.lines[line].count += 1;
-        component.lines[line].cost += entry.cost;
-    });
-    Estimate {
-        form,
-        components,
-        total,
+        self.sums.clear();
+        self.lines.clear();
+        clear(&mut self.places);
+        Estimate {
+            form,
+            components,
+            total: std::mem::take(&mut self.total),
+        }
     }
 }

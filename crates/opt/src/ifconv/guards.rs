@@ -18,6 +18,8 @@
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
+use super::scratch::clear;
+
 /// The name of a guard; equal guards of one region have equal names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct GuardId(u32);
@@ -27,6 +29,11 @@ impl GuardId {
     pub const NEVER: Self = Self(0);
     /// Holds in every lane of the head.
     pub const ALWAYS: Self = Self(1);
+
+    /// Its number among the guards of its region.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// The ways out of a node, by edge of its test.
@@ -50,7 +57,8 @@ pub struct Guards {
     nodes: Vec<Node>,
     names: HashMap<Node, GuardId>,
     done: HashMap<(Operation, GuardId, GuardId), Option<GuardId>>,
-    negations: HashMap<GuardId, GuardId>,
+    /// By guard: its opposite, once that was asked for.
+    negations: Vec<Option<GuardId>>,
 }
 
 impl Default for Guards {
@@ -63,12 +71,20 @@ impl Default for Guards {
             nodes: vec![leaf(0), leaf(1)],
             names: HashMap::new(),
             done: HashMap::new(),
-            negations: HashMap::new(),
+            negations: vec![Some(GuardId::ALWAYS), Some(GuardId::NEVER)],
         }
     }
 }
 
 impl Guards {
+    /// Forgets all guards, for another region to begin with.
+    pub fn clear(&mut self) {
+        self.nodes.truncate(2);
+        self.negations.truncate(2);
+        clear(&mut self.names);
+        clear(&mut self.done);
+    }
+
     /// The test that `g` looks at first, and the guard behind each of its
     /// edges; `None` for guards that look at none.
     pub fn test(&self, g: GuardId) -> Option<(u32, &Ways)> {
@@ -86,6 +102,7 @@ impl Guards {
         }
         let name = GuardId(self.nodes.len() as u32);
         self.nodes.push(node.clone());
+        self.negations.push(None);
         self.names.insert(node, name);
         name
     }
@@ -119,7 +136,10 @@ impl Guards {
         let (x, y) = (self.ways(a, test), self.ways(b, test));
         let n = x.len().max(y.len());
         let of = |ways: &Ways, i: usize| *ways.get(i).unwrap_or(&ways[0]);
-        let ways = (0..n).map(|i| self.and(of(&x, i), of(&y, i))).collect();
+        let mut ways = Ways::new();
+        for i in 0..n {
+            ways.push(self.and(of(&x, i), of(&y, i)));
+        }
         let result = self.node(test, ways);
         self.done.insert(key, Some(result));
         result
@@ -127,24 +147,25 @@ impl Guards {
 
     /// Where `a` does not hold.
     pub fn not(&mut self, a: GuardId) -> GuardId {
-        match a {
-            GuardId::NEVER => return GuardId::ALWAYS,
-            GuardId::ALWAYS => return GuardId::NEVER,
-            _ => {}
-        }
-        if let Some(&known) = self.negations.get(&a) {
+        if let Some(known) = self.negations[a.0 as usize] {
             return known;
         }
         let Node { test, ways } = self.nodes[a.0 as usize].clone();
         let ways = ways.iter().map(|&w| self.not(w)).collect();
         let result = self.node(test, ways);
-        self.negations.insert(a, result);
-        self.negations.insert(result, a);
+        self.negations[a.0 as usize] = Some(result);
+        self.negations[result.0 as usize] = Some(a);
         result
     }
 
     /// Where either holds.
     pub fn or(&mut self, a: GuardId, b: GuardId) -> GuardId {
+        match (a, b) {
+            (GuardId::NEVER, x) | (x, GuardId::NEVER) => return x,
+            (GuardId::ALWAYS, _) | (_, GuardId::ALWAYS) => return GuardId::ALWAYS,
+            _ if a == b => return a,
+            _ => {}
+        }
         let (x, y) = (self.not(a), self.not(b));
         let neither = self.and(x, y);
         self.not(neither)

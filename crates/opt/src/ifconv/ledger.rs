@@ -19,7 +19,7 @@ use warpfold_ir::{Block, CostClass, Function, Inst, InstData, Origin, Terminator
 use warpfold_machine::{Cost, Machine};
 
 use super::counts::Frequencies;
-use super::plan::{Item, Plan, What};
+use super::plan::{Gate, Item, Plan, What};
 use crate::log::Log;
 use crate::report::Charge;
 
@@ -39,8 +39,9 @@ impl Ownership {
     /// Reads it off the regions and the record of the passes.
     pub fn new(func: &Function, regions: &Regions, log: &Log) -> Self {
         let origin = |b: Block| Some(func.block(b).origin).filter(|o| !o.is_none());
-        let mut blocks = SecondaryMap::new();
-        let mut branches = SecondaryMap::new();
+        let (mut blocks, mut branches) = (SecondaryMap::new(), SecondaryMap::new());
+        blocks.resize(func.num_blocks());
+        branches.resize(func.num_blocks());
         for &b in &func.layout {
             let around = regions.smallest_containing(b).map(|r| regions[r].head);
             blocks[b] = around.and_then(origin);
@@ -209,10 +210,16 @@ impl Ledger<'_> {
     /// What stands in place of the branch at a plan's head.
     pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
         let issue = |class| self.machine.issue_cost(class);
+        // Items behind one gate stand together.
+        let mut last = None;
         for item in &plan.items {
             let payer = self.owners.item(item);
             let mut book = |name, inst, charge, unit: Cost| {
-                let issues = self.counts.behind(plan.head, item.gate);
+                let issues = match last {
+                    Some((gate, issues)) if gate == item.gate => issues,
+                    _ => self.counts.behind(plan.head, item.gate),
+                };
+                last = Some((item.gate, issues));
                 out(Entry {
                     payer,
                     inst,
@@ -299,6 +306,14 @@ impl Ledger<'_> {
                 cost: issue(CostClass::Jump) * passes,
             });
         }
+    }
+}
+
+impl Ledger<'_> {
+    /// What a jump costs that stands behind a gate of straight code in place of the
+    /// branch of `head`.
+    pub fn jump(&self, head: Block, end: Gate) -> Cost {
+        self.machine.issue_cost(CostClass::Jump) * self.counts.behind(head, end)
     }
 }
 

@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::guards::{GuardId, Guards, Ways};
+use super::scratch::clear;
 
 /// An operation of one region's logic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,24 +105,68 @@ pub struct TestShape {
     pub ready: u32,
 }
 
+/// A set of operations of one region.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Ops(SmallVec<[u64; 2]>);
+
+impl Ops {
+    /// Whether an operation is in it.
+    pub fn has(&self, op: OpId) -> bool {
+        let word = self.0.get(op.0 as usize / 64);
+        word.is_some_and(|w| w >> (op.0 % 64) & 1 == 1)
+    }
+
+    /// Puts an operation in; whether it was not there.
+    pub fn insert(&mut self, op: OpId) -> bool {
+        let (word, bit) = (op.0 as usize / 64, 1 << (op.0 % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let fresh = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        fresh
+    }
+
+    /// The operations in it, in order.
+    pub fn iter(&self) -> impl Iterator<Item = OpId> + '_ {
+        (0..).zip(&self.0).flat_map(|(word, &bits)| {
+            let mut bits = bits;
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
+                bits &= bits - 1;
+                Some(OpId(word * 64 + bit))
+            })
+        })
+    }
+}
+
 /// The operations of one region.
 #[derive(Clone, Debug, Default)]
 pub struct Logic {
-    ops: Vec<Op>,
+    ops: SmallVec<[Op; 2]>,
+}
+
+/// Finds out by which operations guards are computed, one region after the
+/// other.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
     names: HashMap<OpKind, OpId>,
-    of: HashMap<GuardId, Truth>,
+    /// By guard.
+    of: Vec<Option<Truth>>,
     tests: Vec<TestShape>,
 }
 
-impl Logic {
-    /// No operations yet, for guards over these tests.
-    pub fn new(tests: Vec<TestShape>) -> Self {
-        Self {
-            tests,
-            ..Self::default()
-        }
+impl Names {
+    /// Forgets all, and begins with the tests of another region.
+    pub fn begin(&mut self, tests: impl Iterator<Item = TestShape>) {
+        clear(&mut self.names);
+        self.of.clear();
+        self.tests.clear();
+        self.tests.extend(tests);
     }
+}
 
+impl Logic {
     /// An operation.
     pub fn op(&self, id: OpId) -> Op {
         self.ops[id.0 as usize]
@@ -142,19 +187,17 @@ impl Logic {
         self.ops.is_empty()
     }
 
-    /// Marks in `needed` all that a predicate is computed by, conditions
+    /// Puts into `needed` all that a predicate is computed by, conditions
     /// included.
-    pub fn close(&self, truth: Truth, needed: &mut Vec<bool>) {
-        needed.resize(self.ops.len(), false);
+    pub fn close(&self, truth: Truth, needed: &mut Ops) {
         let mut work: SmallVec<[OpId; 8]> = SmallVec::new();
         if let Truth::Literal(l) = truth {
             work.push(l.op);
         }
         while let Some(op) = work.pop() {
-            if std::mem::replace(&mut needed[op.0 as usize], true) {
-                continue;
-            }
-            if let OpKind::And(a, b) = self.op(op).kind {
+            if needed.insert(op)
+                && let OpKind::And(a, b) = self.op(op).kind
+            {
                 work.extend([a.op, b.op]);
             }
         }
@@ -162,41 +205,45 @@ impl Logic {
 
     /// Notes that a predicate may be of use in front of body `k` or in it.
     pub fn place(&mut self, truth: Truth, k: u32) {
-        let mut used = Vec::new();
+        let mut used = Ops::default();
         self.close(truth, &mut used);
-        for (op, _) in self.ops.iter_mut().zip(&used).filter(|(_, u)| **u) {
+        for op in used.iter() {
+            let op = &mut self.ops[op.0 as usize];
             op.point = op.point.min(k);
         }
     }
 
     /// How a guard is computed.
-    pub fn compute(&mut self, guards: &mut Guards, g: GuardId) -> Truth {
+    pub fn compute(&mut self, names: &mut Names, guards: &mut Guards, g: GuardId) -> Truth {
         match g {
             GuardId::NEVER => return Truth::Known(false),
             GuardId::ALWAYS => return Truth::Known(true),
             _ => {}
         }
-        if let Some(&known) = self.of.get(&g) {
+        if let Some(&Some(known)) = names.of.get(g.index()) {
             return known;
         }
         let opposite = guards.not(g);
         // Of a guard and its opposite one is computed.
         let truth = if opposite < g {
-            !self.compute(guards, opposite)
+            !self.compute(names, guards, opposite)
         } else {
             match guards.test(g) {
                 Some((test, ways)) => {
                     let ways = ways.clone();
-                    self.decide(guards, test, &ways)
+                    self.decide(names, guards, test, &ways)
                 }
                 None => Truth::Known(false),
             }
         };
-        self.of.insert(g, truth);
+        if names.of.len() <= g.index() {
+            names.of.resize(g.index() + 1, None);
+        }
+        names.of[g.index()] = Some(truth);
         truth
     }
 
-    fn decide(&mut self, guards: &mut Guards, test: u32, ways: &Ways) -> Truth {
+    fn decide(&mut self, names: &mut Names, guards: &mut Guards, test: u32, ways: &Ways) -> Truth {
         // Edges by what is behind them.
         let mut groups: SmallVec<[(GuardId, SmallVec<[u32; 4]>); 2]> = SmallVec::new();
         for (edge, &way) in ways.iter().enumerate() {
@@ -206,36 +253,39 @@ impl Logic {
             }
         }
         if let [(a, edges), (b, _)] = groups.as_slice() {
-            let x = self.takes_any(test, edges);
-            let (a, b) = (self.compute(guards, *a), self.compute(guards, *b));
+            let x = self.takes_any(names, test, edges);
+            let (a, b) = (
+                self.compute(names, guards, *a),
+                self.compute(names, guards, *b),
+            );
             return match (a, b) {
-                (Truth::Known(true), b) => self.or(x, b),
-                (Truth::Known(false), b) => self.and(!x, b),
-                (a, Truth::Known(true)) => self.or(!x, a),
-                (a, Truth::Known(false)) => self.and(x, a),
+                (Truth::Known(true), b) => self.or(names, x, b),
+                (Truth::Known(false), b) => self.and(names, !x, b),
+                (a, Truth::Known(true)) => self.or(names, !x, a),
+                (a, Truth::Known(false)) => self.and(names, x, a),
                 (a, b) => {
-                    let (a, b) = (self.and(x, a), self.and(!x, b));
-                    self.or(a, b)
+                    let (a, b) = (self.and(names, x, a), self.and(names, !x, b));
+                    self.or(names, a, b)
                 }
             };
         }
         let mut sum = Truth::Known(false);
         for (way, edges) in &groups {
             if *way != GuardId::NEVER {
-                let x = self.takes_any(test, edges);
-                let rest = self.compute(guards, *way);
-                let product = self.and(x, rest);
-                sum = self.or(sum, product);
+                let x = self.takes_any(names, test, edges);
+                let rest = self.compute(names, guards, *way);
+                let product = self.and(names, x, rest);
+                sum = self.or(names, sum, product);
             }
         }
         sum
     }
 
     /// Whether a test takes any of these edges.
-    fn takes_any(&mut self, test: u32, edges: &[u32]) -> Truth {
-        let shape = self.tests[test as usize];
+    fn takes_any(&mut self, names: &mut Names, test: u32, edges: &[u32]) -> Truth {
+        let shape = names.tests[test as usize];
         if !shape.is_switch {
-            let op = self.name(OpKind::Condition { test });
+            let op = self.name(names, OpKind::Condition { test });
             let holds = edges.contains(&0);
             return Truth::Literal(Literal {
                 op,
@@ -249,13 +299,13 @@ impl Logic {
         };
         let mut any = Truth::Known(false);
         for &edge in listed {
-            let op = self.name(OpKind::Takes { test, edge });
-            any = self.or(any, Truth::Literal(Literal { op, negated: false }));
+            let op = self.name(names, OpKind::Takes { test, edge });
+            any = self.or(names, any, Truth::Literal(Literal { op, negated: false }));
         }
         if negated { !any } else { any }
     }
 
-    fn and(&mut self, a: Truth, b: Truth) -> Truth {
+    fn and(&mut self, names: &mut Names, a: Truth, b: Truth) -> Truth {
         let (a, b) = match (a, b) {
             (Truth::Known(true), x) | (x, Truth::Known(true)) => return x,
             (Truth::Known(false), _) | (_, Truth::Known(false)) => return Truth::Known(false),
@@ -267,21 +317,21 @@ impl Logic {
         if a == !b {
             return Truth::Known(false);
         }
-        let op = self.name(OpKind::And(a.min(b), a.max(b)));
+        let op = self.name(names, OpKind::And(a.min(b), a.max(b)));
         Truth::Literal(Literal { op, negated: false })
     }
 
-    fn or(&mut self, a: Truth, b: Truth) -> Truth {
-        !self.and(!a, !b)
+    fn or(&mut self, names: &mut Names, a: Truth, b: Truth) -> Truth {
+        !self.and(names, !a, !b)
     }
 
-    fn name(&mut self, kind: OpKind) -> OpId {
-        if let Some(&known) = self.names.get(&kind) {
+    fn name(&mut self, names: &mut Names, kind: OpKind) -> OpId {
+        if let Some(&known) = names.names.get(&kind) {
             return known;
         }
         let ready = match kind {
             OpKind::Condition { test } | OpKind::Takes { test, .. } => {
-                self.tests[test as usize].ready
+                names.tests[test as usize].ready
             }
             OpKind::And(a, b) => self.op(a.op).ready.max(self.op(b.op).ready),
         };
@@ -296,7 +346,7 @@ impl Logic {
             point: u32::MAX,
             flipped,
         });
-        self.names.insert(kind, id);
+        names.names.insert(kind, id);
         id
     }
 }
@@ -316,11 +366,15 @@ mod tests {
     #[test]
     fn a_guard_and_its_opposite_share_one_operation() {
         let mut g = Guards::default();
-        let mut logic = Logic::new(vec![two_way(0), two_way(1)]);
+        let (mut logic, mut names) = (Logic::default(), Names::default());
+        names.begin([two_way(0), two_way(1)].into_iter());
         let (p, q) = (g.edge(0, 0, 2), g.edge(1, 0, 2));
         let pq = g.and(p, q);
         let other = g.not(pq);
-        let (a, b) = (logic.compute(&mut g, pq), logic.compute(&mut g, other));
+        let (a, b) = (
+            logic.compute(&mut names, &mut g, pq),
+            logic.compute(&mut names, &mut g, other),
+        );
         assert_eq!(a, !b);
         // Two conditions and one conjunction.
         assert_eq!(logic.len(), 3);
@@ -328,9 +382,9 @@ mod tests {
             panic!("it is computed")
         };
         assert_eq!(logic.op(l.op).ready, 1);
-        let mut needed = Vec::new();
+        let mut needed = Ops::default();
         logic.close(a, &mut needed);
-        assert_eq!(needed, [true; 3]);
+        assert_eq!(needed.iter().collect::<Vec<_>>(), [0, 1, 2].map(OpId));
     }
 
     #[test]
@@ -341,12 +395,13 @@ mod tests {
             is_switch: true,
             ready: 0,
         };
-        let mut logic = Logic::new(vec![shape]);
+        let (mut logic, mut names) = (Logic::default(), Names::default());
+        names.begin([shape].into_iter());
         let entries: Vec<GuardId> = (0..5).map(|e| g.edge(0, e, 5)).collect();
         let four = entries[..4].iter().fold(GuardId::NEVER, |a, &b| g.or(a, b));
-        let truth = logic.compute(&mut g, four);
+        let truth = logic.compute(&mut names, &mut g, four);
         assert_eq!(logic.len(), 1, "{logic:?}");
-        let default = logic.compute(&mut g, entries[4]);
+        let default = logic.compute(&mut names, &mut g, entries[4]);
         assert_eq!(truth, !default);
     }
 }

@@ -21,16 +21,17 @@ pub mod outline;
 pub mod plan;
 pub mod policy;
 pub mod rewrite;
+pub mod scratch;
 pub mod solve;
 pub mod study;
 mod write_up;
 
 use std::borrow::Cow;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use warpfold_analysis::regions::Regions;
 use warpfold_analysis::uniformity::Uniformity;
-use warpfold_analysis::{Cfg, JoinRule, Joins, Loops, Profile};
+use warpfold_analysis::{Flow, JoinRule, Profile};
 use warpfold_ir::entity::SecondaryMap;
 use warpfold_ir::{Block, CostClass, Function, Hint, Inst, Origin, Terminator, print};
 use warpfold_machine::{Cost, Machine};
@@ -125,35 +126,37 @@ impl Owners {
 
 /// What is found out about a function before anything is decided.
 struct Known {
-    cfg: Cfg,
+    flow: Flow,
     regions: Regions,
-    loops: Loops,
     hints: Hints,
     counts: Frequencies,
     uses: Uses,
+    reported: SecondaryMap<Block, bool>,
     outlines: Outlines,
 }
 
 impl Known {
     fn new(canonical: &Function, cx: &Context<'_>) -> Self {
-        let cfg = Cfg::new(canonical);
-        let joins = Joins::new(canonical, &cfg, cx.joins);
-        let loops = Loops::new(&cfg);
-        let regions = Regions::new(canonical, &cfg, &joins, &loops);
+        let known = cx.uniformity.flow();
+        let flow = match known.is_of(canonical, cx.joins) {
+            true => known.clone(),
+            false => Flow::new(canonical, cx.joins),
+        };
+        let regions = Regions::of(canonical, &flow);
         let counts = match cx.profile {
             Some(profile) => Frequencies::measured(profile),
             None => {
                 let (uniformity, assumed) = (cx.uniformity, &cx.assumed);
-                Frequencies::expected(canonical, &cfg, &joins, &regions, uniformity, assumed)
+                Frequencies::expected(canonical, &flow, &regions, uniformity, assumed)
             }
         };
         let hints = Hints::new(canonical, &regions);
         Self {
             uses: plan::uses(canonical, &regions),
+            reported: reported(canonical, cx.branches),
             outlines: Outlines::new(canonical, &regions, cx.force, &hints),
-            cfg,
+            flow,
             regions,
-            loops,
             hints,
             counts,
         }
@@ -162,17 +165,33 @@ impl Known {
     fn inputs<'a>(&'a self, canonical: &'a Function, cx: &Context<'a>) -> plan::Inputs<'a> {
         plan::Inputs {
             func: canonical,
-            cfg: &self.cfg,
+            cfg: &self.flow.cfg,
             regions: &self.regions,
             machine: cx.machine,
             uniformity: cx.uniformity,
             hints: &self.hints,
-            loops: &self.loops,
+            loops: &self.flow.loops,
             uses: &self.uses,
+            reported: &self.reported,
             force: cx.force,
             merge: cx.merge,
         }
     }
+}
+
+/// The blocks whose branch is one of those that are reported.
+fn reported(func: &Function, branches: &[SourceBranch]) -> SecondaryMap<Block, bool> {
+    let mut reported = SecondaryMap::new();
+    if branches.is_empty() {
+        return reported;
+    }
+    let origins: HashSet<Origin> = branches.iter().map(|b| b.origin).collect();
+    for &b in &func.layout {
+        if func.term(b).is_conditional() {
+            reported[b] = origins.contains(&func.block(b).origin);
+        }
+    }
+    reported
 }
 
 /// All legal assignments of a function, if there are at most `limit`; the first
@@ -239,10 +258,10 @@ fn converted(function: Cow<'_, Function>, cx: &Context<'_>) -> Conversion {
 
 /// Books the whole function under an assignment.
 pub(crate) fn book_all(ledger: &Ledger<'_>, assignment: &Assignment, out: &mut dyn FnMut(Entry)) {
-    let mut at: HashMap<Block, &Plan> = HashMap::new();
+    let mut at: SecondaryMap<Block, Option<&Plan>> = SecondaryMap::new();
     for &id in &assignment.straight {
         if let Some(plan) = assignment.plan(id) {
-            at.insert(plan.head, plan);
+            at[plan.head] = Some(plan);
         }
     }
     for &b in &ledger.func.layout {
@@ -253,7 +272,7 @@ pub(crate) fn book_all(ledger: &Ledger<'_>, assignment: &Assignment, out: &mut d
         if ledger.counts.passes(b, 0) > 0 {
             ledger.insts(b, out);
         }
-        match at.get(&b) {
+        match at[b] {
             Some(plan) => ledger.plan(plan, out),
             None => ledger.terminator(b, out),
         }
@@ -290,6 +309,8 @@ fn final_owners(
     emitted: &Emitted,
 ) -> Owners {
     let mut owners = Owners::default();
+    owners.insts.resize(func.num_insts());
+    owners.terms.resize(func.num_blocks());
     let mut is_head: SecondaryMap<Block, bool> = SecondaryMap::new();
     let laid_out = laid_out(func);
     for (plan, made) in plans.iter().zip(&emitted.plans) {

@@ -22,8 +22,8 @@ use smallvec::SmallVec;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_ir::{Block, Function, Inst, Value};
 
-use self::draft::Draft;
-use super::guards::{GuardId, Guards};
+use self::draft::{Draft, Room};
+use super::guards::GuardId;
 use super::hints::Hints;
 use super::legality::Blocker;
 use super::logic::{Logic, Truth};
@@ -85,6 +85,9 @@ impl Arrival {
     }
 }
 
+/// The ways to reach a block.
+pub type Arrivals = SmallVec<[Arrival; 1]>;
+
 /// One own block.
 #[derive(Clone, Debug)]
 pub struct Own {
@@ -93,7 +96,7 @@ pub struct Own {
     /// Which lanes of the region's head come here.
     pub guard: GuardId,
     /// How.
-    pub arrivals: Vec<Arrival>,
+    pub arrivals: Arrivals,
     /// Whether they come together. Lanes that come on two ways pass twice.
     pub together: bool,
     /// Whether all of the head's lanes come or none, as is proven.
@@ -138,7 +141,7 @@ pub struct Body {
     /// computed.
     pub first_of_guard: usize,
     /// What is in it, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: SmallVec<[Piece; 1]>,
     /// Where it begins.
     pub first: (Block, u32),
     /// The own block in front of which ways meet, if it begins with one.
@@ -160,15 +163,13 @@ pub struct Outline {
     /// Where its lanes meet again.
     pub join: Block,
     /// The tests, the head's first.
-    pub tests: Vec<Block>,
+    pub tests: SmallVec<[Block; 2]>,
     /// The own blocks, in order.
     pub blocks: Vec<Own>,
     /// How lanes reach the join.
-    pub arrivals: Vec<Arrival>,
+    pub arrivals: Arrivals,
     /// The bodies, in order.
     pub bodies: Vec<Body>,
-    /// The guards.
-    pub guards: Guards,
     /// What computes them.
     pub logic: Logic,
     /// Whether lanes may leave for good inside.
@@ -189,6 +190,7 @@ impl Outlines {
     pub fn new(func: &Function, regions: &Regions, force: Option<Force>, hints: &Hints) -> Self {
         let mut this = Self::default();
         let calls = has_calls(func);
+        let mut room = Room::default();
         for region in regions.ids().rev() {
             let drafting = Draft {
                 func,
@@ -197,6 +199,7 @@ impl Outlines {
                 hints,
                 calls,
                 all: &mut this,
+                room: &mut room,
             };
             let outline = drafting.outline(region);
             this.of[region] = Some(outline);

@@ -23,7 +23,7 @@ mod build;
 mod carry;
 
 use smallvec::SmallVec;
-use warpfold_analysis::regions::Regions;
+use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::Uniformity;
 use warpfold_analysis::{Cfg, Loops};
 use warpfold_ir::entity::SecondaryMap;
@@ -33,7 +33,7 @@ use warpfold_machine::Machine;
 use super::hints::Hints;
 use crate::report::{Force, StraightShape};
 
-pub use build::build;
+pub use build::{Room, build};
 
 /// A value in a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -185,7 +185,7 @@ pub struct Plan {
     /// stand for.
     pub names: Vec<(Value, Val)>,
     /// What the parameters of the join receive.
-    pub join_args: Vec<Val>,
+    pub join_args: SmallVec<[Val; 2]>,
     /// Whether a jump to the join remains; otherwise the join is appended.
     pub keeps_jump: bool,
     /// What comes behind the items.
@@ -224,31 +224,69 @@ impl Plan {
     }
 }
 
-/// Where in straight order a value is used: first and last place.
-pub type Uses = SecondaryMap<Value, Option<(u32, u32)>>;
+/// Where in straight order a value is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Used {
+    first: u32,
+    last: u32,
+}
+
+impl Default for Used {
+    /// Nowhere.
+    fn default() -> Self {
+        Self {
+            first: u32::MAX,
+            last: 0,
+        }
+    }
+}
+
+impl Used {
+    /// Whether it is used outside of these places.
+    pub fn outside(self, places: &std::ops::Range<u32>) -> bool {
+        self.first <= self.last && (self.first < places.start || self.last >= places.end)
+    }
+}
+
+/// Where every value is used.
+pub type Uses = SecondaryMap<Value, Used>;
 
 /// Finds the uses of all values. What no path reaches counts as everywhere.
 pub fn uses(func: &Function, regions: &Regions) -> Uses {
+    let mut uses = Uses::new();
     if regions.is_empty() {
-        return Uses::default();
+        return uses;
     }
-    let mut uses = Uses::with_capacity(func.num_values());
+    uses.resize(func.num_values());
     for &b in &func.layout {
-        let place = regions.place(b);
+        let (first, last) = match regions.place(b) {
+            Some(place) => (place, place),
+            None => (0, u32::MAX),
+        };
         let mut note = |v: Value| {
-            let (first, last) = match place {
-                Some(place) => (place, place),
-                None => (0, u32::MAX),
-            };
-            let all = uses[v].get_or_insert((first, last));
-            *all = (all.0.min(first), all.1.max(last));
+            let all = &mut uses[v];
+            all.first = all.first.min(first);
+            all.last = all.last.max(last);
         };
         for &i in &func.block(b).insts {
-            func.inst(i).uses().for_each(&mut note);
+            let data = func.inst(i);
+            data.args.iter().copied().for_each(&mut note);
+            if let Some(guard) = data.guard {
+                note(guard.pred);
+                guard.otherwise.into_iter().for_each(&mut note);
+            }
         }
         func.term(b).uses().for_each(&mut note);
     }
     uses
+}
+
+/// Whether a jump to the join of a region remains behind its straight code:
+/// whether the join has other predecessors.
+pub(super) fn keeps_jump(cx: &Inputs<'_>, region: RegionId) -> bool {
+    let (head, join) = (cx.regions[region].head, cx.regions[region].join);
+    let inside = |b: Block| b == head || cx.regions.contains(region, b);
+    cx.cfg.preds(join).iter().any(|e| !inside(e.from))
 }
 
 /// What a plan is made from.
@@ -270,6 +308,8 @@ pub struct Inputs<'a> {
     pub loops: &'a Loops,
     /// Where values are used.
     pub uses: &'a Uses,
+    /// The branches that are reported.
+    pub reported: &'a SecondaryMap<Block, bool>,
     /// The knob, if one is set.
     pub force: Option<Force>,
     /// Whether equal instructions of both sides are merged.

@@ -68,6 +68,13 @@ pub trait Policy: fmt::Debug {
     /// Its name, as given to `--policy`.
     fn name(&self) -> &str;
 
+    /// Whether it looks at what forms cost in all, and at nothing else that is known
+    /// of them. Then [`Options`] have plans and the lines of estimates only of
+    /// branches that are reported.
+    fn by_totals(&self) -> bool {
+        false
+    }
+
     /// The form that a region is to have.
     fn choose(&self, question: &Question<'_>) -> Form;
 
@@ -84,6 +91,10 @@ pub trait Policy: fmt::Debug {
 impl<P: Policy + ?Sized> Policy for &P {
     fn name(&self) -> &str {
         (**self).name()
+    }
+
+    fn by_totals(&self) -> bool {
+        (**self).by_totals()
     }
 
     fn choose(&self, question: &Question<'_>) -> Form {
@@ -103,6 +114,10 @@ pub struct Cheapest;
 impl Policy for Cheapest {
     fn name(&self) -> &str {
         "cost"
+    }
+
+    fn by_totals(&self) -> bool {
+        true
     }
 
     fn choose(&self, question: &Question<'_>) -> Form {

@@ -184,10 +184,12 @@ impl Emitter<'_> {
                 guard,
             } => {
                 let guard = guard.map(|g| self.guard(g));
-                let args = args.iter().map(|&v| self.value(v)).collect();
+                for (n, &v) in args.iter().enumerate() {
+                    let value = self.value(v);
+                    self.func.inst_mut(*inst).args[n] = value;
+                }
                 let data = self.func.inst_mut(*inst);
                 data.guard = guard;
-                data.args = args;
                 if guard.is_none()
                     && let Imm::Mem { flags, .. } = &mut data.imm
                 {

@@ -17,14 +17,16 @@
 //! that is not needed before one that is.
 
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use warpfold_analysis::regions::RegionId;
 use warpfold_ir::CostClass;
+use warpfold_ir::entity::EntityRef;
 use warpfold_machine::Cost;
 
 use super::closure::{Project, choose};
 use super::guards::GuardId;
 use super::ledger::Ledger;
-use super::logic::{OpId, OpKind, Truth};
+use super::logic::{OpId, OpKind, Ops, Truth};
 use super::outline::{Outline, Outlines};
 use super::plan::Gate;
 use super::study::meld::Meld;
@@ -33,32 +35,49 @@ use super::study::{RegionStudy, Study};
 /// What issues a region's code: the root, or a body.
 type Owner = Option<(RegionId, usize)>;
 
-/// The skipped bodies of a root and the regions inside.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// Something that is so or not of each body of a region.
+pub type Flags = SmallVec<[bool; 8]>;
+
+/// The skipped bodies of a root and the regions inside, which have the numbers
+/// behind the root's.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skips {
-    bodies: HashMap<RegionId, Vec<bool>>,
+    root: RegionId,
+    bodies: SmallVec<[Flags; 1]>,
 }
 
 impl Skips {
-    /// Nothing is skipped.
-    pub fn none() -> Self {
-        Self::default()
+    /// Nothing is skipped of `root`.
+    pub fn none(root: RegionId) -> Self {
+        Self {
+            root,
+            bodies: SmallVec::new(),
+        }
+    }
+
+    fn at(&self, region: RegionId) -> usize {
+        region.index().wrapping_sub(self.root.index())
     }
 
     /// Sets what is skipped of a region's bodies.
-    pub fn set(&mut self, region: RegionId, bodies: Vec<bool>) {
-        self.bodies.insert(region, bodies);
+    pub fn set(&mut self, region: RegionId, bodies: Flags) {
+        let at = self.at(region);
+        if self.bodies.len() <= at {
+            self.bodies.resize(at + 1, Flags::new());
+        }
+        self.bodies[at] = bodies;
     }
 
     /// Whether a body is skipped.
     pub fn has(&self, region: RegionId, body: usize) -> bool {
-        let bodies = self.bodies.get(&region);
+        let bodies = self.bodies.get(self.at(region));
         bodies.is_some_and(|b| b.get(body).copied().unwrap_or(false))
     }
 
     /// Whether any body of the region itself is.
     pub fn any_of(&self, region: RegionId) -> bool {
-        self.bodies.get(&region).is_some_and(|b| b.contains(&true))
+        let bodies = self.bodies.get(self.at(region));
+        bodies.is_some_and(|b| b.contains(&true))
     }
 }
 
@@ -78,14 +97,13 @@ pub fn solve(outlines: &Outlines, study: &Study, ledger: &Ledger<'_>) -> Best {
         study,
         ledger,
         solved: HashMap::new(),
-        counts: HashMap::new(),
     };
     let root = study.root;
     let tables = solver.tables(root, None);
     let straight = solver.with(root, &tables, Limit::NothingSkipped);
     let skip = solver.skipping(root, &tables);
     let result = |solver: &mut Solver<'_>, found: &Found| {
-        let mut skips = Skips::default();
+        let mut skips = Skips::none(root);
         solver.collect(root, None, found, &mut skips);
         (found.cost, skips)
     };
@@ -110,8 +128,8 @@ struct Found {
     cost: Cost,
     /// By body: whether its full predicate is at hand, and whether it is
     /// skipped.
-    needed: Vec<bool>,
-    skipped: Vec<bool>,
+    needed: Flags,
+    skipped: Flags,
 }
 
 /// What a region costs for an owner.
@@ -125,7 +143,7 @@ struct Solved {
 /// What the bodies of a region cost for an owner.
 struct Table {
     /// Each body: without its predicate, with it, and skipped.
-    bodies: Vec<(Option<Cost>, Cost, Option<Cost>)>,
+    bodies: SmallVec<[(Option<Cost>, Cost, Option<Cost>); 2]>,
     /// What is there in any case.
     fixed: Cost,
     /// Whether that needs the predicate around the region.
@@ -143,15 +161,11 @@ struct Solver<'a> {
     study: &'a Study,
     ledger: &'a Ledger<'a>,
     solved: HashMap<(RegionId, Owner), Solved>,
-    counts: HashMap<(Owner, u32), u64>,
 }
 
 impl Solver<'_> {
     /// How often an owner issues what is behind a gate.
-    fn count(&mut self, owner: Owner, gate: u32) -> u64 {
-        if let Some(&n) = self.counts.get(&(owner, gate)) {
-            return n;
-        }
+    fn count(&self, owner: Owner, gate: u32) -> u64 {
         let head = self.outlines.legal(self.study.root).head;
         let gate_of = match owner {
             None => self.study.gates[gate as usize],
@@ -160,9 +174,7 @@ impl Solver<'_> {
                 Gate::Reached(b, segment)
             }
         };
-        let n = self.ledger.counts.behind(head, gate_of);
-        self.counts.insert((owner, gate), n);
-        n
+        self.ledger.counts.behind(head, gate_of)
     }
 
     fn solve(&mut self, region: RegionId, owner: Owner) -> Solved {
@@ -193,7 +205,7 @@ impl Solver<'_> {
     fn melded(&mut self, id: RegionId, owner: Owner, meld: &Meld) -> Table {
         let study = self.study;
         let region = study.region(id);
-        let mut bodies = Vec::with_capacity(region.bodies.len());
+        let mut bodies = SmallVec::new();
         for (body, guarded) in region.bodies.iter().zip(meld.guarded) {
             let (mut without, mut with) = ((!guarded).then_some(Cost::ZERO), Cost::ZERO);
             for &inner in &body.nested {
@@ -215,10 +227,10 @@ impl Solver<'_> {
         let outline = outlines.legal(id);
         let region = study.region(id);
         let mut fixed = region.at_end * self.count(owner, region.end);
-        for (op, _) in (0..).zip(&region.computed).filter(|(_, c)| **c) {
-            fixed += self.op_cost(outline, region, owner, OpId(op));
+        for op in region.computed.iter() {
+            fixed += self.op_cost(outline, region, owner, op);
         }
-        let mut bodies = Vec::with_capacity(region.bodies.len());
+        let mut bodies = SmallVec::with_capacity(region.bodies.len());
         let machine = self.ledger.machine;
         for (k, body) in region.bodies.iter().enumerate() {
             let here = self.count(owner, body.gate);
@@ -264,7 +276,7 @@ impl Solver<'_> {
         }
     }
 
-    fn op_cost(&mut self, outline: &Outline, region: &RegionStudy, owner: Owner, op: OpId) -> Cost {
+    fn op_cost(&self, outline: &Outline, region: &RegionStudy, owner: Owner, op: OpId) -> Cost {
         match outline.logic.op(op).kind {
             OpKind::Condition { .. } => Cost::ZERO,
             OpKind::Takes { .. } | OpKind::And(..) => {
@@ -275,7 +287,7 @@ impl Solver<'_> {
     }
 
     /// The cost of a predicate operation in front of a body.
-    fn predicate_cost(&mut self, region: &RegionStudy, owner: Owner, point: usize) -> Cost {
+    fn predicate_cost(&self, region: &RegionStudy, owner: Owner, point: usize) -> Cost {
         let gate = region.bodies.get(point);
         let gate = gate.map_or(region.end, |b| b.gate);
         let unit = self.ledger.machine.issue_cost(CostClass::Pred);
@@ -293,8 +305,8 @@ impl Solver<'_> {
         }
         Some(Found {
             cost,
-            needed: vec![false; table.bodies.len()],
-            skipped: vec![false; table.bodies.len()],
+            needed: Flags::from_elem(false, table.bodies.len()),
+            skipped: Flags::from_elem(false, table.bodies.len()),
         })
     }
 
@@ -335,7 +347,7 @@ impl Solver<'_> {
         }
         // Of the bodies with one guard the one that loses least.
         let outline = self.outlines.legal(root);
-        let mut least: Vec<(GuardId, Cost, usize)> = Vec::new();
+        let mut least: SmallVec<[(GuardId, Cost, usize); 4]> = SmallVec::new();
         for (k, &(_, with, skipped)) in table.bodies.iter().enumerate() {
             let Some(skipped) = skipped else { continue };
             let loss = skipped - with.min(skipped);
@@ -367,17 +379,17 @@ impl Solver<'_> {
         };
         // Bodies by guard: what they cost without it, if they can, and with.
         struct Class {
-            bodies: Vec<usize>,
+            bodies: SmallVec<[usize; 2]>,
             without: Option<Cost>,
             with: Cost,
         }
-        let mut classes: Vec<(GuardId, Class)> = Vec::new();
+        let mut classes: SmallVec<[(GuardId, Class); 4]> = SmallVec::new();
         for (k, &(without, with, skipped)) in table.bodies.iter().enumerate() {
             let guard = outline.bodies[k].guard;
             let at = classes.iter().position(|(g, _)| *g == guard);
             let at = at.unwrap_or_else(|| {
                 let class = Class {
-                    bodies: Vec::new(),
+                    bodies: SmallVec::new(),
                     without: Some(Cost::ZERO),
                     with: Cost::ZERO,
                 };
@@ -396,41 +408,45 @@ impl Solver<'_> {
         // What each class needs. Operations that are there anyway cost nothing.
         let mut paid = region.computed.clone();
         let mut cost = table.fixed;
-        let mut chosen = vec![false; classes.len()];
+        let mut chosen = Flags::from_elem(false, classes.len());
         let truth = |class: &Class| outline.bodies[class.bodies[0]].truth;
         for (i, (_, class)) in classes.iter().enumerate() {
             if class.without.is_none() {
                 chosen[i] = true;
                 let mut more = paid.clone();
                 outline.logic.close(truth(class), &mut more);
-                for (op, &needed) in more.iter().enumerate() {
-                    if needed && !paid.get(op).copied().unwrap_or(false) {
-                        cost += self.op_cost(outline, region, owner, OpId(op as u32));
-                    }
+                for op in more.iter().filter(|&op| !paid.has(op)) {
+                    cost += self.op_cost(outline, region, owner, op);
                 }
                 paid = more;
             }
         }
-        let mut prices: Vec<i64> = Vec::new();
-        let mut number: HashMap<usize, usize> = HashMap::new();
-        let mut projects: Vec<(usize, Project)> = Vec::new();
+        let mut prices: SmallVec<[i64; 8]> = SmallVec::new();
+        // The price of each operation, by operation.
+        let mut number: SmallVec<[Option<usize>; 8]> = SmallVec::new();
+        let mut worthy: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut projects: SmallVec<[Project; 4]> = SmallVec::new();
         for (i, (_, class)) in classes.iter().enumerate() {
             let Some(without) = class.without.filter(|w| class.with < *w) else {
                 continue;
             };
-            let mut needed = Vec::new();
+            let mut needed = Ops::default();
             outline.logic.close(truth(class), &mut needed);
-            let mut needs = Vec::new();
-            for op in (0..needed.len()).filter(|&op| needed[op]) {
-                if paid.get(op).copied().unwrap_or(false) {
+            let mut needs = SmallVec::new();
+            for op in needed.iter().filter(|&op| !paid.has(op)) {
+                // What is free makes no difference.
+                let price = self.op_cost(outline, region, owner, op);
+                if price == Cost::ZERO {
                     continue;
                 }
-                let fresh = prices.len();
-                let at = *number.entry(op).or_insert(fresh);
-                if at == fresh {
-                    let price = self.op_cost(outline, region, owner, OpId(op as u32));
-                    prices.push(price.0);
+                let n = op.0 as usize;
+                if number.len() <= n {
+                    number.resize(n + 1, None);
                 }
+                let at = *number[n].get_or_insert_with(|| {
+                    prices.push(price.0);
+                    prices.len() - 1
+                });
                 needs.push(at);
             }
             if let Some(full) = self.full_cost(outline, region, owner, class.bodies[0]) {
@@ -438,13 +454,14 @@ impl Solver<'_> {
                 prices.push(full.0);
             }
             let gain = (without - class.with).0;
-            projects.push((i, Project { gain, needs }));
+            worthy.push(i);
+            projects.push(Project { gain, needs });
         }
-        let list: Vec<Project> = projects.iter().map(|(_, p)| p.clone()).collect();
-        let worth = choose(&list, &prices);
-        let mut bought = vec![false; prices.len()];
-        for ((i, project), _) in projects.iter().zip(&worth).filter(|(_, w)| **w) {
-            chosen[*i] = true;
+        let worth = choose(&projects, &prices);
+        let mut bought = Flags::from_elem(false, prices.len());
+        let all = worthy.iter().zip(&projects).zip(&worth);
+        for ((&i, project), _) in all.filter(|(_, w)| **w) {
+            chosen[i] = true;
             project.needs.iter().for_each(|&op| bought[op] = true);
         }
         for (price, _) in prices.iter().zip(&bought).filter(|(_, b)| **b) {
@@ -452,8 +469,8 @@ impl Solver<'_> {
         }
         let mut found = Found {
             cost,
-            needed: vec![false; n],
-            skipped: vec![false; n],
+            needed: Flags::from_elem(false, n),
+            skipped: Flags::from_elem(false, n),
         };
         for ((_, class), &chosen) in classes.iter().zip(&chosen) {
             match class.without.filter(|_| !chosen) {
@@ -478,7 +495,7 @@ impl Solver<'_> {
     /// The cost of the conjunction with the predicate around the region, where
     /// there are both.
     fn full_cost(
-        &mut self,
+        &self,
         outline: &Outline,
         region: &RegionStudy,
         owner: Owner,

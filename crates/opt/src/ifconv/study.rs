@@ -19,17 +19,20 @@ mod price;
 mod walk;
 
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 use warpfold_analysis::regions::RegionId;
+use warpfold_ir::entity::EntityRef;
 use warpfold_ir::{Inst, Value};
 use warpfold_machine::Cost;
 
 use self::meld::Meld;
 use super::idiom::Idiom;
-use super::logic::Literal;
+use super::logic::{Literal, Ops};
 use super::outline::Source;
 use super::plan::Gate;
+use super::scratch::{Table, clear};
 
-pub use self::walk::study;
+pub use self::walk::{Room, study};
 
 /// A value before it is known which instruction makes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -100,7 +103,7 @@ pub struct Merge {
     /// The first value.
     pub first: Sym,
     /// The others.
-    pub steps: Vec<Step>,
+    pub steps: SmallVec<[Step; 1]>,
 }
 
 /// What is known of a body.
@@ -109,19 +112,21 @@ pub struct BodyStudy {
     /// Whether something in it needs its full predicate.
     pub guarded: bool,
     /// Cost per issue of its own items, by gate.
-    pub units: Vec<(u32, Cost)>,
+    pub units: SmallVec<[(u32, Cost); 1]>,
     /// Cost per issue of what stands in front of it.
     pub in_front: Cost,
     /// Whether it may be skipped.
     pub skippable: bool,
     /// Regions inside.
-    pub nested: Vec<RegionId>,
+    pub nested: SmallVec<[RegionId; 2]>,
     /// How many items it has.
     pub items: u32,
     /// The gates in front of it and behind it.
     pub gate: u32,
     /// See there.
     pub end: u32,
+    /// The body that may be skipped and that it is in, itself perhaps.
+    scope: usize,
 }
 
 /// What is known of a region inside the root.
@@ -134,23 +139,132 @@ pub struct RegionStudy {
     /// The region around it and the body there.
     pub parent: Option<(RegionId, usize)>,
     /// The parameters where ways meet.
-    pub merges: Vec<Merge>,
+    pub merges: SmallVec<[Merge; 1]>,
     /// The bodies.
-    pub bodies: Vec<BodyStudy>,
+    pub bodies: SmallVec<[BodyStudy; 2]>,
     /// The gate at its end.
     pub end: u32,
     /// Cost per issue of what stands at its end.
     pub at_end: Cost,
     /// The operations that are needed in any case.
-    pub computed: Vec<bool>,
+    pub computed: Ops,
     /// How many items it has.
     pub items: u32,
-    /// The steps that stand at the end of each own block: merge and step.
-    pub after: HashMap<usize, Vec<(u32, u32)>>,
-    /// The merges in front of each body.
-    pub meeting: HashMap<usize, Vec<u32>>,
     /// What both sides are where neither is skipped, if that merges anything.
     pub meld: Option<Box<Meld>>,
+    /// The steps that stand at the end of own blocks: block, merge and step, in
+    /// the order of the blocks.
+    pub after: SmallVec<[(usize, u32, u32); 2]>,
+    /// When each own block is over, and behind which gate.
+    ends: SmallVec<[(u32, u32); 4]>,
+}
+
+impl RegionStudy {
+    /// The steps that stand at the end of an own block: merge and step.
+    pub fn after(&self, own: usize) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let from = self.after.partition_point(|&(o, ..)| o < own);
+        let here = self.after[from..].iter().take_while(move |a| a.0 == own);
+        here.map(|&(_, m, n)| (m, n))
+    }
+
+    /// The merges in front of a body.
+    pub fn meeting(&self, body: usize) -> std::ops::Range<usize> {
+        let place = |at| self.merges.partition_point(|m| m.at < at);
+        place(body)..place(body + 1)
+    }
+}
+
+/// What is known of a root and each region inside. These have the numbers behind
+/// the root's.
+#[derive(Clone, Debug)]
+pub struct Inside<V> {
+    root: RegionId,
+    slots: Vec<Option<V>>,
+}
+
+impl<V> Default for Inside<V> {
+    fn default() -> Self {
+        Self {
+            root: RegionId::new(0),
+            slots: Vec::new(),
+        }
+    }
+}
+
+impl<V> Inside<V> {
+    pub(super) fn begin(&mut self, root: RegionId) {
+        self.root = root;
+        self.slots.clear();
+    }
+
+    fn at(&self, id: RegionId) -> usize {
+        id.index().wrapping_sub(self.root.index())
+    }
+
+    /// Of a region; `None` if it is not inside.
+    pub fn get(&self, id: RegionId) -> Option<&V> {
+        self.slots.get(self.at(id))?.as_ref()
+    }
+
+    fn get_mut(&mut self, id: RegionId) -> Option<&mut V> {
+        let at = self.at(id);
+        self.slots.get_mut(at)?.as_mut()
+    }
+
+    fn take(&mut self, id: RegionId) -> Option<V> {
+        let at = self.at(id);
+        self.slots.get_mut(at)?.take()
+    }
+
+    pub(super) fn set(&mut self, id: RegionId, value: V) {
+        let at = self.at(id);
+        if self.slots.len() <= at {
+            self.slots.resize_with(at + 1, || None);
+        }
+        self.slots[at] = Some(value);
+    }
+}
+
+/// A map from symbols.
+#[derive(Clone, Debug)]
+pub struct Symbols<V> {
+    values: Table<Value, V>,
+    made: HashMap<Sym, V>,
+}
+
+impl<V> Default for Symbols<V> {
+    fn default() -> Self {
+        Self {
+            values: Table::default(),
+            made: HashMap::new(),
+        }
+    }
+}
+
+impl<V> Symbols<V> {
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        clear(&mut self.made);
+    }
+
+    /// What a symbol stands for.
+    pub fn get(&self, sym: &Sym) -> Option<&V> {
+        match sym {
+            Sym::Value(v) => self.values.get(v),
+            _ => self.made.get(sym),
+        }
+    }
+
+    /// Sets what a symbol stands for.
+    pub fn insert(&mut self, sym: Sym, value: V) {
+        match sym {
+            Sym::Value(v) => self.values.insert(v, value),
+            _ => {
+                self.made.insert(sym, value);
+            }
+        }
+    }
 }
 
 /// The study of a root.
@@ -159,20 +273,45 @@ pub struct Study {
     /// The region that becomes straight.
     pub root: RegionId,
     /// It and the regions inside.
-    pub regions: HashMap<RegionId, RegionStudy>,
+    pub regions: Inside<RegionStudy>,
     /// Guards other than an instruction's own.
-    pub shields: HashMap<Inst, Shield>,
+    pub shields: Table<Inst, Shield>,
     /// The `else` values that definitions take.
-    pub otherwise: HashMap<Inst, Sym>,
+    pub otherwise: Table<Inst, Sym>,
     /// Parameters that are just names.
-    pub names: HashMap<Sym, Sym>,
+    pub names: Symbols<Sym>,
     /// Parameters with uses outside.
     pub escaping: Vec<Value>,
     /// The gates by number.
     pub gates: Vec<Gate>,
 }
 
+impl Default for Study {
+    /// Of no region.
+    fn default() -> Self {
+        Self {
+            root: RegionId::new(0),
+            regions: Inside::default(),
+            shields: Table::default(),
+            otherwise: Table::default(),
+            names: Symbols::default(),
+            escaping: Vec::new(),
+            gates: Vec::new(),
+        }
+    }
+}
+
 impl Study {
+    fn begin(&mut self, root: RegionId) {
+        self.root = root;
+        self.regions.begin(root);
+        self.shields.clear();
+        self.otherwise.clear();
+        self.names.clear();
+        self.escaping.clear();
+        self.gates.clear();
+    }
+
     /// What a symbol stands for, names resolved.
     pub fn resolve(&self, sym: Sym) -> Sym {
         resolve(&self.names, sym)
@@ -180,11 +319,13 @@ impl Study {
 
     /// A region that is inside.
     pub fn region(&self, id: RegionId) -> &RegionStudy {
-        &self.regions[&id]
+        self.regions
+            .get(id)
+            .expect("every region inside is studied")
     }
 }
 
-fn resolve(names: &HashMap<Sym, Sym>, mut sym: Sym) -> Sym {
+fn resolve(names: &Symbols<Sym>, mut sym: Sym) -> Sym {
     while let Some(&next) = names.get(&sym) {
         sym = next;
     }

@@ -11,6 +11,7 @@ use super::ledger::{Ledger, Payer};
 use super::legality::Blocker;
 use super::plan::{Item, What};
 use super::{Context, SourceBranch, book_all, break_even};
+use crate::log::Inlined;
 use crate::report::{
     By, Counts, Decision, Force, Form, Hinted, Legality, Priced, Refusal, Report, Verdict,
 };
@@ -24,18 +25,23 @@ pub(super) fn report(
     assignment: &Assignment,
 ) -> Report {
     let mut predicted: HashMap<Payer, Cost> = HashMap::new();
-    let mut total = Cost::ZERO;
-    book_all(ledger, assignment, &mut |e| {
-        total += e.cost;
-        let sum = predicted.entry(e.payer).or_insert(Cost::ZERO);
-        *sum += e.cost;
-    });
-    let mut kept = Cost::ZERO;
-    book_all(ledger, &Assignment::default(), &mut |e| kept += e.cost);
-    // What callees cost is the same in every assignment.
-    let called = ledger.counts.callees(ledger.machine);
-    (total, kept) = (total + called, kept + called);
-    *predicted.entry(None).or_insert(Cost::ZERO) += called;
+    let [mut total, mut kept] = [Cost::ZERO; 2];
+    let measured = ledger.counts.is_measured();
+    if measured || !cx.branches.is_empty() {
+        book_all(ledger, assignment, &mut |e| {
+            total += e.cost;
+            let sum = predicted.entry(e.payer).or_insert(Cost::ZERO);
+            *sum += e.cost;
+        });
+    }
+    // Totals are of measured launches only.
+    if measured {
+        book_all(ledger, &Assignment::default(), &mut |e| kept += e.cost);
+        // What callees cost is the same in every assignment.
+        let called = ledger.counts.callees(ledger.machine);
+        (total, kept) = (total + called, kept + called);
+        *predicted.entry(None).or_insert(Cost::ZERO) += called;
+    }
     let mut skipped = SecondaryMap::new();
     let plans = assignment.straight.iter();
     for plan in plans.filter_map(|&id| assignment.plan(id)) {
@@ -62,10 +68,11 @@ pub(super) fn report(
             .iter()
             .map(|(o, why)| (*o, why.as_str()))
             .collect(),
+        // No two have one origin.
+        inlined: cx.log.inlined.iter().map(|i| (i.origin, i)).collect(),
         predicted,
         skipped,
     };
-    let measured = ledger.counts.is_measured();
     Report {
         function: func.name.clone(),
         machine: cx.machine.name.clone(),
@@ -85,6 +92,7 @@ struct Writer<'a> {
     assignment: &'a Assignment,
     blocks: HashMap<Origin, Block>,
     folded: HashMap<Origin, &'a str>,
+    inlined: HashMap<Origin, &'a Inlined>,
     predicted: HashMap<Payer, Cost>,
     /// Heads of regions of which something is jumped over in straight code.
     skipped: SecondaryMap<Block, bool>,
@@ -104,15 +112,12 @@ impl Writer<'_> {
             origin: source.origin,
             opcode: source.opcode,
             path: self
-                .cx
-                .log
                 .inlined
-                .iter()
-                .find(|copy| copy.origin == source.origin)
+                .get(&source.origin)
                 .map_or(Vec::new(), |copy| copy.path.clone()),
             block,
             scope: block.map(|b| self.cx.uniformity.branch_scope(b)),
-            divergence: diverges.map(|b| self.cx.uniformity.branch_chain(b).to_string()),
+            divergence: diverges.map(|b| self.cx.uniformity.branch_chain(b).trail()),
             counts: block.and_then(|b| self.counts(b)),
             predicted: match &verdict {
                 Verdict::Folded(_) => None,

@@ -39,6 +39,8 @@ pub struct Drawn {
     pub again: bool,
     /// Whether to ask the interpreter too, which is slow: one in four.
     pub oracle: bool,
+    /// Whether equal loads and stores of both sides are merged.
+    pub accesses: bool,
 }
 
 /// What the checks of one drawn kernel saw.
@@ -81,6 +83,7 @@ impl Drawn {
             policy: &POLICIES[row % POLICIES.len()],
             again: byte(3) & 28 == 0,
             oracle: byte(2) >> 6 == 0,
+            accesses: byte(0) & 128 != 0,
         }
     }
 
@@ -163,16 +166,20 @@ impl Drawn {
     /// The first check that fails.
     pub fn check_regret(&self, limit: usize) -> Result<Option<Compared>, Failure> {
         let text = without_hints(&self.program.text);
-        check_regret(&subject(&text)?, limit)
+        check_regret(&subject(&text, self.accesses)?, limit)
     }
 
     fn subject(&self) -> Result<Subject, Failure> {
-        subject(&self.program.text)
+        subject(&self.program.text, self.accesses)
     }
 }
 
-fn subject(text: &str) -> Result<Subject, Failure> {
-    Subject::read(text, "generated.clif", Path::new("."))
+fn subject(text: &str, merge_accesses: bool) -> Result<Subject, Failure> {
+    let options = warpfold::Options {
+        merge_accesses,
+        ..warpfold::Options::default()
+    };
+    Subject::read_by(text, "generated.clif", Path::new("."), options)
 }
 
 /// Decided by a policy.

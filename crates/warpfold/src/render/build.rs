@@ -246,7 +246,7 @@ fn branch(d: &Decision, canonical: &Function) -> BranchDoc {
         shape: None,
         join: None,
         scope: d.scope.map(|s| s.to_string()),
-        divergence: d.divergence.clone(),
+        divergence: d.divergence.as_ref().map(ToString::to_string),
         counts: d.counts.as_ref().map(counts),
         blocker: None,
         legality: Vec::new(),
@@ -318,13 +318,14 @@ fn priced(doc: &mut BranchDoc, p: &Priced, canonical: &Function) {
 fn break_even(b: &BreakEven) -> Option<BreakEvenDoc> {
     let [then_cost, else_cost] = b.lengths;
     then_cost.or(else_cost)?;
+    let lane_true = b.lane_true();
     Some(BreakEvenDoc {
         then_cost,
         then_even: b.then_length,
         else_cost,
         else_even: b.else_length,
-        lane_true: b.lane_true.map(|p| p.of(1_000_000) as f64 / 1e6),
-        lane_true_text: b.lane_true.map(|p| p.to_string()),
+        lane_true: lane_true.map(|p| p.of(1_000_000) as f64 / 1e6),
+        lane_true_text: lane_true.map(|p| p.to_string()),
     })
 }
 

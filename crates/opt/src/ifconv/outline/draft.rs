@@ -2,18 +2,31 @@
 //! topological order, whatever forbids straight code on the way, then the bodies,
 //! and how guards are computed.
 
-use hashbrown::HashMap;
+use smallvec::SmallVec;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::segments;
 use warpfold_ir::{Block, Function, Inst, Opcode, Terminator};
 
-use super::{Arrival, Body, Brought, Outline, Outlines, Own, Piece, Source};
+use super::{Arrival, Arrivals, Body, Brought, Outline, Outlines, Own, Piece, Source};
 use crate::ifconv::guards::{GuardId, Guards};
 use crate::ifconv::hints::Hints;
 use crate::ifconv::legality::{Blocker, MAX_DEPTH, MAX_EDGES};
-use crate::ifconv::logic::{Logic, TestShape, Truth};
+use crate::ifconv::logic::{Logic, Names, TestShape, Truth};
 use crate::report::Force;
 use crate::safety::speculation;
+
+/// What is needed while an outline is drawn; kept from one region to the next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Room {
+    guards: Guards,
+    names: Names,
+    /// The own blocks.
+    own: Vec<Block>,
+    /// By own block that is not drawn yet: how lanes come to it.
+    waiting: Vec<Arrivals>,
+    /// By guard: the first body that has it.
+    firsts: Vec<Option<usize>>,
+}
 
 /// What an outline is made with. Nested regions have theirs already.
 pub(super) struct Draft<'a> {
@@ -23,12 +36,13 @@ pub(super) struct Draft<'a> {
     pub(super) hints: &'a Hints,
     pub(super) calls: bool,
     pub(super) all: &'a mut Outlines,
+    pub(super) room: &'a mut Room,
 }
 
 impl Draft<'_> {
-    pub(super) fn outline(self, id: RegionId) -> Result<Outline, Blocker> {
+    pub(super) fn outline(mut self, id: RegionId) -> Result<Outline, Blocker> {
         let region = &self.regions[id];
-        let (head, join) = (region.head, region.join);
+        let head = region.head;
         self.hints.allow(id)?;
         if self.func.term(head).mark().is_some_and(|m| m.decided) {
             return Err(Blocker::Decided { block: head });
@@ -36,48 +50,53 @@ impl Draft<'_> {
         if region.height > MAX_DEPTH {
             return Err(self.too_deep(id));
         }
-        let own: Vec<Block> = self.regions.own_blocks(id).collect();
+        let mut own = std::mem::take(&mut self.room.own);
+        own.clear();
+        own.extend(self.regions.own_blocks(id));
+        let drawn = self.drawn(id, &own);
+        self.room.own = own;
+        drawn
+    }
+
+    fn drawn(&mut self, id: RegionId, own: &[Block]) -> Result<Outline, Blocker> {
+        let region = &self.regions[id];
+        let (head, join) = (region.head, region.join);
         for (i, &b) in own.iter().enumerate() {
             self.all.own[b] = i as u32;
         }
-        self.few_edges(head, &own)?;
+        self.few_edges(head, own)?;
         let mut out = Outline {
             region: id,
             head,
             join,
-            tests: vec![head],
+            tests: SmallVec::from_slice(&[head]),
             blocks: Vec::with_capacity(own.len()),
-            arrivals: Vec::new(),
+            arrivals: Arrivals::new(),
             bodies: Vec::new(),
-            guards: Guards::default(),
             logic: Logic::default(),
             leaves: false,
             convergent: None,
         };
-        let mut waiting: Vec<Vec<Arrival>> = vec![Vec::new(); own.len()];
-        self.edges(
-            &mut out,
-            &mut waiting,
-            head,
-            Source::Head,
-            GuardId::ALWAYS,
-            0,
-        );
+        self.room.guards.clear();
+        self.room.waiting.clear();
+        self.room.waiting.resize_with(own.len(), Arrivals::new);
+        self.edges(&mut out, head, Source::Head, GuardId::ALWAYS, 0);
         for (i, &b) in own.iter().enumerate() {
-            let arrivals = std::mem::take(&mut waiting[i]);
-            self.own_block(&mut out, &mut waiting, i, b, arrivals)?;
+            let arrivals = std::mem::take(&mut self.room.waiting[i]);
+            self.own_block(&mut out, i, b, arrivals)?;
         }
         self.bodies(&mut out);
+        let (func, own_of) = (self.func, &self.all.own);
         let tests = out.tests.iter().map(|&b| TestShape {
-            edges: self.func.term(b).targets().len() as u32,
-            is_switch: matches!(self.func.term(b), Terminator::Switch { .. }),
+            edges: func.term(b).targets().len() as u32,
+            is_switch: matches!(func.term(b), Terminator::Switch { .. }),
             ready: match b == head {
                 true => 0,
-                false => out.blocks[self.all.own[b] as usize].body as u32 + 1,
+                false => out.blocks[own_of[b] as usize].body as u32 + 1,
             },
         });
-        out.logic = Logic::new(tests.collect());
-        compute(&mut out);
+        self.room.names.begin(tests);
+        compute(&mut out, self.room);
         Ok(out)
     }
 
@@ -113,17 +132,17 @@ impl Draft<'_> {
     }
 
     fn own_block(
-        &self,
+        &mut self,
         out: &mut Outline,
-        waiting: &mut [Vec<Arrival>],
         i: usize,
         b: Block,
-        arrivals: Vec<Arrival>,
+        arrivals: Arrivals,
     ) -> Result<(), Blocker> {
         let mut guard = GuardId::NEVER;
         for a in &arrivals {
-            guard = out.guards.or(guard, a.guard);
+            guard = self.room.guards.or(guard, a.guard);
         }
+        let func = self.func;
         let origin = |f: Source| match f {
             Source::Head => None,
             Source::Own(i) | Source::Nested(i) => Some(i),
@@ -131,7 +150,7 @@ impl Draft<'_> {
         let first = arrivals.first().map(|a| a.from);
         let from = first.and_then(origin);
         let one = arrivals.iter().all(|a| origin(a.from) == from);
-        let proven = |b: Block| self.func.term(b).mark().is_none_or(|m| m.proven);
+        let proven = |b: Block| func.term(b).mark().is_none_or(|m| m.proven);
         let (together, uniform) = match (from, first) {
             (None, _) => (one, one && proven(out.head)),
             (Some(f), Some(Source::Own(_))) => (
@@ -141,19 +160,18 @@ impl Draft<'_> {
             (Some(f), _) => (one && out.blocks[f].together, one && out.blocks[f].uniform),
         };
         let nested = self.regions.headed_by(b).ok();
-        let convergent = self.instructions(out, b)?;
-        let mut convergent = convergent;
-        let term = self.func.term(b);
+        let mut convergent = self.instructions(out, b)?;
         if let Some(region) = nested {
             let inner = self.all.get(region)?;
             out.leaves |= inner.leaves;
             convergent = convergent.or(inner.convergent);
-            if !inner.arrivals.is_empty() {
+            let join = (!inner.arrivals.is_empty()).then_some(inner.join);
+            if let Some(join) = join {
                 let arrival = Arrival::new(Source::Nested(i), guard, Brought::Joined(region));
-                self.arrive(out, waiting, inner.join, arrival);
+                self.arrive(out, join, arrival);
             }
         } else {
-            match term {
+            match func.term(b) {
                 Terminator::Ret(values) => {
                     let values = !values.is_empty() || self.calls;
                     if values || self.force == Some(Force::Select) {
@@ -169,7 +187,7 @@ impl Draft<'_> {
                 Terminator::Jump(to) => {
                     let arrival =
                         Arrival::new(Source::Own(i), guard, Brought::Args(to.args.clone()));
-                    self.arrive(out, waiting, to.block, arrival);
+                    self.arrive(out, to.block, arrival);
                 }
                 Terminator::Br { mark, .. } | Terminator::Switch { mark, .. } => {
                     if mark.decided {
@@ -177,7 +195,7 @@ impl Draft<'_> {
                     }
                     let test = out.tests.len() as u32;
                     out.tests.push(b);
-                    self.edges(out, waiting, b, Source::Own(i), guard, test);
+                    self.edges(out, b, Source::Own(i), guard, test);
                 }
             }
         }
@@ -224,43 +242,36 @@ impl Draft<'_> {
 
     /// The ways out of a test, those to one block with the same arguments
     /// together.
-    fn edges(
-        &self,
-        out: &mut Outline,
-        waiting: &mut [Vec<Arrival>],
-        b: Block,
-        from: Source,
-        guard: GuardId,
-        test: u32,
-    ) {
+    fn edges(&mut self, out: &mut Outline, b: Block, from: Source, guard: GuardId, test: u32) {
+        let guards = &mut self.room.guards;
         let targets = self.func.term(b).targets();
         let edges = targets.len() as u32;
-        let mut ways: Vec<(Block, Arrival)> = Vec::new();
+        let mut ways: SmallVec<[(Block, Arrival); 2]> = SmallVec::new();
         for (edge, to) in targets.iter().enumerate() {
-            let taken = out.guards.edge(test, edge as u32, edges);
-            let guard = out.guards.and(guard, taken);
+            let taken = guards.edge(test, edge as u32, edges);
+            let guard = guards.and(guard, taken);
             let brought = Brought::Args(to.args.clone());
             let same =
                 |(block, a): &&mut (Block, Arrival)| *block == to.block && a.brought == brought;
             match ways.iter_mut().find(same) {
-                Some((_, a)) => a.guard = out.guards.or(a.guard, guard),
+                Some((_, a)) => a.guard = guards.or(a.guard, guard),
                 None => ways.push((to.block, Arrival::new(from, guard, brought))),
             }
         }
         for (to, arrival) in ways {
-            self.arrive(out, waiting, to, arrival);
+            self.arrive(out, to, arrival);
         }
     }
 
-    fn arrive(&self, out: &mut Outline, waiting: &mut [Vec<Arrival>], to: Block, arrival: Arrival) {
+    fn arrive(&mut self, out: &mut Outline, to: Block, arrival: Arrival) {
         match to == out.join {
             true => out.arrivals.push(arrival),
-            false => waiting[self.all.own[to] as usize].push(arrival),
+            false => self.room.waiting[self.all.own[to] as usize].push(arrival),
         }
     }
 
     fn bodies(&self, out: &mut Outline) {
-        let mut bodies: Vec<Body> = Vec::new();
+        let mut bodies: Vec<Body> = Vec::with_capacity(out.blocks.len());
         // Whether the next piece begins a body.
         let mut cut = true;
         for i in 0..out.blocks.len() {
@@ -272,7 +283,7 @@ impl Draft<'_> {
                 guard,
                 truth: Truth::Known(true),
                 first_of_guard: 0,
-                pieces: Vec::new(),
+                pieces: SmallVec::new(),
                 first,
                 meets: None,
                 skippable: skippable && guard != GuardId::ALWAYS,
@@ -319,38 +330,41 @@ impl Draft<'_> {
 
 /// Finds out how the guards of bodies are computed and where, and what tells the
 /// ways apart where they meet.
-fn compute(out: &mut Outline) {
+fn compute(out: &mut Outline, room: &mut Room) {
     let Outline {
         blocks,
         arrivals,
         bodies,
-        guards,
         logic,
         ..
     } = out;
-    let mut firsts: HashMap<GuardId, usize> = HashMap::new();
+    let Room {
+        guards,
+        names,
+        firsts,
+        ..
+    } = room;
+    firsts.clear();
     for (k, body) in bodies.iter_mut().enumerate() {
-        body.truth = logic.compute(guards, body.guard);
-        body.first_of_guard = *firsts.entry(body.guard).or_insert(k);
+        body.truth = logic.compute(names, guards, body.guard);
+        let guard = body.guard.index();
+        if firsts.len() <= guard {
+            firsts.resize(guard + 1, None);
+        }
+        body.first_of_guard = *firsts[guard].get_or_insert(k);
         logic.place(body.truth, k as u32);
     }
-    let of_block: Vec<(GuardId, usize)> = blocks.iter().map(|b| (b.guard, b.body)).collect();
-    let end = bodies.len();
-    let meetings = bodies.iter().enumerate();
-    let meetings: Vec<(usize, usize)> = meetings
-        .filter_map(|(k, b)| b.meets.map(|own| (own, k)))
-        .collect();
-    let mut meet = |arrivals: &mut [Arrival], at: usize| {
+    let mut meet = |blocks: &[Own], arrivals: &mut [Arrival], at: usize| {
         let all = arrivals
             .iter()
             .fold(GuardId::NEVER, |any, a| guards.or(any, a.guard));
         for a in arrivals {
             let lanes = guards.restrict(a.guard, all);
-            a.chosen = logic.compute(guards, lanes);
+            a.chosen = logic.compute(names, guards, lanes);
             a.exact = lanes == a.guard;
             let mut point = at;
             if let Source::Own(i) | Source::Nested(i) = a.from {
-                let (guard, body) = of_block[i];
+                let (guard, body) = (blocks[i].guard, blocks[i].body);
                 a.whole = guards.restrict(guard, all) == lanes;
                 a.early = match a.chosen {
                     Truth::Literal(l) => logic.op(l.op).ready as usize <= body,
@@ -363,10 +377,14 @@ fn compute(out: &mut Outline) {
             logic.place(a.chosen, point as u32);
         }
     };
-    for (own, k) in meetings {
-        meet(&mut blocks[own].arrivals, k);
+    for (k, body) in bodies.iter().enumerate() {
+        if let Some(own) = body.meets {
+            let mut arrivals = std::mem::take(&mut blocks[own].arrivals);
+            meet(blocks, &mut arrivals, k);
+            blocks[own].arrivals = arrivals;
+        }
     }
     if arrivals.len() > 1 {
-        meet(arrivals, end);
+        meet(blocks, arrivals, bodies.len());
     }
 }

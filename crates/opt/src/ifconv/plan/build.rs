@@ -7,34 +7,30 @@
 
 mod meld;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use smallvec::SmallVec;
 use warpfold_analysis::regions::RegionId;
 use warpfold_ir::{
     Block, CostClass, Function, Guard, Inst, InstData, IntCC, Opcode, Terminator, Type, Value,
 };
 
-use super::carry;
-use super::{Gate, Inputs, Item, Plan, PlanGuard, Signed, What};
+use super::carry::{self, Carrying};
+use super::{Gate, Inputs, Item, Plan, PlanGuard, Signed, Val as V, What};
 use crate::ifconv::guards::GuardId;
 use crate::ifconv::idiom::Idiom;
 use crate::ifconv::logic::{Literal, OpId, OpKind, Truth};
 use crate::ifconv::outline::{Outline, Outlines, Piece};
+use crate::ifconv::scratch::clear;
+use crate::ifconv::solve::Flags;
 use crate::ifconv::study::meld::Definition;
-use crate::ifconv::study::{How, Merge, Place, RegionStudy, Shield, Study, Sym};
+use crate::ifconv::study::{How, Inside, Merge, Place, RegionStudy, Shield, Study, Sym, Symbols};
 
-/// A value while the plan is made.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum V {
-    Old(Value),
-    /// A constant at the front.
-    Front(usize),
-    /// The result of an item.
-    Item(usize),
-}
+/// While a plan is made, constants at the front are items with numbers from here
+/// on: how many others come behind them is not known yet.
+pub(super) const FRONT: usize = usize::MAX / 2;
 
 /// The types of what items make.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Types(Vec<Option<Type>>);
 
 impl Types {
@@ -42,29 +38,49 @@ impl Types {
     pub(super) fn of(&self, func: &Function, v: V) -> Type {
         match v {
             V::Old(v) => func.ty(v),
-            V::Item(i) => self.0[i].unwrap_or(Type::Pred),
-            V::Front(_) => Type::Pred,
+            V::Item(i) => self.0.get(i).copied().flatten().unwrap_or(Type::Pred),
         }
     }
 }
 
 /// A plan before its items have their final numbers.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Made {
     /// Constants.
-    pub front: Vec<Item<V>>,
-    pub items: Vec<Item<V>>,
+    pub front: Vec<Item>,
+    pub items: Vec<Item>,
     pub types: Types,
     /// What a value replaces, by item.
-    pub fallback: HashMap<usize, V>,
-    pub join_args: Vec<V>,
+    pub fallback: Vec<Option<V>>,
+    pub join_args: SmallVec<[V; 2]>,
     pub names: Vec<(Value, V)>,
 }
 
-/// What is computed in front of bodies, by body.
-#[derive(Default)]
+/// What is needed while a plan is made; kept from one to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    needs: Inside<Flags>,
+    constants: HashMap<(Type, u128), V>,
+    made: Made,
+    vals: Symbols<V>,
+    ops: HashMap<(RegionId, OpId), Signed>,
+    fulls: HashMap<(RegionId, GuardId), Signed>,
+    bodies: Vec<Gate>,
+    carrying: Carrying,
+}
+
+/// What is computed in front of bodies: body and operation, body and the first
+/// body that has the full predicate; by body.
 struct Points {
-    ops: HashMap<usize, Vec<OpId>>,
-    fulls: HashMap<usize, Vec<usize>>,
+    ops: SmallVec<[(usize, OpId); 4]>,
+    fulls: SmallVec<[(usize, usize); 4]>,
+}
+
+/// What stands at `at` in a list that is in order.
+fn here<T: Copy>(list: &[(usize, T)], at: usize) -> impl Iterator<Item = T> + '_ {
+    let from = list.partition_point(|&(place, _)| place < at);
+    let here = list[from..].iter().take_while(move |l| l.0 == at);
+    here.map(|&(_, what)| what)
 }
 
 /// The join of a region is reached, so its lanes do not all leave or stay out.
@@ -77,28 +93,38 @@ pub fn build(
     outlines: &Outlines,
     study: &Study,
     skipped: &dyn Fn(RegionId, usize) -> bool,
+    room: &mut Room,
 ) -> Plan {
+    room.needs.begin(study.root);
+    clear(&mut room.constants);
+    room.vals.clear();
+    clear(&mut room.ops);
+    clear(&mut room.fulls);
+    let made = &mut room.made;
+    made.front.clear();
+    made.items.clear();
+    made.types.0.clear();
+    made.fallback.clear();
+    made.names.clear();
+    made.join_args.clear();
     let mut builder = Builder {
         cx,
         outlines,
         study,
         skipped,
-        needs: HashMap::new(),
-        front: Vec::new(),
-        constants: HashMap::new(),
-        items: Vec::new(),
-        types: Types::default(),
-        vals: HashMap::new(),
-        ops: HashMap::new(),
-        fulls: HashMap::new(),
-        fallback: HashMap::new(),
-        bodies: Vec::new(),
+        needs: &mut room.needs,
+        constants: &mut room.constants,
+        made,
+        vals: &mut room.vals,
+        ops: &mut room.ops,
+        fulls: &mut room.fulls,
+        bodies: &mut room.bodies,
         gate: 0,
         definitions: HashMap::new(),
     };
     builder.need(study.root);
     builder.region(study.root);
-    builder.finish()
+    builder.finish(&mut room.carrying)
 }
 
 struct Builder<'a> {
@@ -107,19 +133,15 @@ struct Builder<'a> {
     study: &'a Study,
     skipped: &'a dyn Fn(RegionId, usize) -> bool,
     /// The bodies whose full predicate is needed.
-    needs: HashMap<RegionId, Vec<bool>>,
-    front: Vec<Item<V>>,
-    constants: HashMap<(Type, u128), V>,
-    items: Vec<Item<V>>,
-    types: Types,
-    vals: HashMap<Sym, V>,
-    ops: HashMap<(RegionId, OpId), Signed<V>>,
+    needs: &'a mut Inside<Flags>,
+    constants: &'a mut HashMap<(Type, u128), V>,
+    made: &'a mut Made,
+    vals: &'a mut Symbols<V>,
+    ops: &'a mut HashMap<(RegionId, OpId), Signed>,
     /// Full predicates, by region and guard.
-    fulls: HashMap<(RegionId, GuardId), Signed<V>>,
-    /// What a value replaces, by item.
-    fallback: HashMap<usize, V>,
+    fulls: &'a mut HashMap<(RegionId, GuardId), Signed>,
     /// The gates of the skipped bodies around.
-    bodies: Vec<Gate>,
+    bodies: &'a mut Vec<Gate>,
     /// Number of places passed where lanes may have left.
     gate: usize,
     /// Definitions that have another guard or `else` where sides are merged.
@@ -132,7 +154,7 @@ impl Builder<'_> {
     fn need(&mut self, id: RegionId) -> bool {
         let study = self.study.region(id);
         let meld = self.melded(id);
-        let mut needs = vec![false; study.bodies.len()];
+        let mut needs = Flags::from_elem(false, study.bodies.len());
         for (k, body) in study.bodies.iter().enumerate() {
             let guarded = meld.map_or(body.guarded, |m| m.guarded[k]);
             let mut needed = guarded || (self.skipped)(id, k);
@@ -142,27 +164,28 @@ impl Builder<'_> {
             needs[k] = needed;
         }
         let any = !study.all && needs.contains(&true) || meld.is_some_and(|m| m.around);
-        self.needs.insert(id, needs);
+        self.needs.set(id, needs);
         any
     }
 
-    fn push(&mut self, what: What<V>, owner: Block, ty: Option<Type>) -> V {
+    fn push(&mut self, what: What, owner: Block, ty: Option<Type>) -> V {
         let gate = match self.bodies.last() {
             Some(&gate) => gate,
             None => self.study.gates[self.gate],
         };
-        self.items.push(Item { what, owner, gate });
-        self.types.0.push(ty);
-        V::Item(self.items.len() - 1)
+        self.made.items.push(Item { what, owner, gate });
+        self.made.types.0.push(ty);
+        self.made.fallback.push(None);
+        V::Item(self.made.items.len() - 1)
     }
 
-    fn at_front(&mut self, what: What<V>, owner: Block) -> V {
-        self.front.push(Item {
+    fn at_front(&mut self, what: What, owner: Block) -> V {
+        self.made.front.push(Item {
             what,
             owner,
             gate: Gate::Open,
         });
-        V::Front(self.front.len() - 1)
+        V::Item(FRONT + self.made.front.len() - 1)
     }
 
     fn get(&self, sym: Sym) -> V {
@@ -230,27 +253,37 @@ impl Builder<'_> {
     /// What is computed in front of each body: the operations and the full
     /// predicates that are needed.
     fn points(&self, outline: &Outline, study: &RegionStudy) -> Points {
-        let needs = &self.needs[&outline.region];
+        let needs = self
+            .needs
+            .get(outline.region)
+            .expect("they were seen first");
         let mut needed = study.computed.clone();
         if self.melded(outline.region).is_some() {
             outline.logic.close(outline.bodies[0].truth, &mut needed);
         }
-        let mut points = Points::default();
-        let mut seen: HashSet<GuardId> = HashSet::new();
+        let mut points = Points {
+            ops: SmallVec::new(),
+            fulls: SmallVec::new(),
+        };
+        let mut seen = Flags::from_elem(false, outline.bodies.len());
         for (k, body) in outline.bodies.iter().enumerate() {
             if !needs[k] {
                 continue;
             }
             outline.logic.close(body.truth, &mut needed);
-            if matches!(body.truth, Truth::Literal(_)) && !study.all && seen.insert(body.guard) {
-                let point = body.first_of_guard;
-                points.fulls.entry(point).or_default().push(k);
+            let point = body.first_of_guard;
+            if matches!(body.truth, Truth::Literal(_))
+                && !study.all
+                && !std::mem::replace(&mut seen[point], true)
+            {
+                points.fulls.push((point, k));
             }
         }
-        for (op, _) in (0..).zip(&needed).filter(|(_, needed)| **needed) {
-            let point = outline.logic.op(OpId(op)).point as usize;
-            points.ops.entry(point).or_default().push(OpId(op));
-        }
+        let point = |op| outline.logic.op(op).point as usize;
+        points.ops.extend(needed.iter().map(|op| (point(op), op)));
+        // Those in front of one body stay in order.
+        points.ops.sort_by_key(|&(point, _)| point);
+        points.fulls.sort_by_key(|&(point, _)| point);
         points
     }
 
@@ -258,17 +291,17 @@ impl Builder<'_> {
     /// the steps of merges where ways meet.
     fn point(&mut self, outline: &Outline, study: &RegionStudy, points: &Points, k: usize) {
         self.predicates(outline, study, points, k);
-        for &m in study.meeting.get(&k).into_iter().flatten() {
-            self.meet(outline, m, &study.merges[m as usize]);
+        for m in study.meeting(k) {
+            self.meet(outline, m as u32, &study.merges[m]);
         }
     }
 
     fn predicates(&mut self, outline: &Outline, study: &RegionStudy, points: &Points, k: usize) {
         let id = outline.region;
-        for &op in points.ops.get(&k).into_iter().flatten() {
+        for op in here(&points.ops, k) {
             self.op(outline, op);
         }
-        for &j in points.fulls.get(&k).into_iter().flatten() {
+        for j in here(&points.fulls, k) {
             let body = &outline.bodies[j];
             let outer = study.parent.and_then(|(around, b)| self.full(around, b));
             if let (Some(outer), Truth::Literal(l)) = (outer, body.truth) {
@@ -332,7 +365,7 @@ impl Builder<'_> {
         v
     }
 
-    fn literal(&self, id: RegionId, l: Literal) -> Signed<V> {
+    fn literal(&self, id: RegionId, l: Literal) -> Signed {
         let made = self.ops[&(id, l.op)];
         Signed {
             val: made.val,
@@ -341,7 +374,7 @@ impl Builder<'_> {
     }
 
     /// The full predicate of a body; `None` if it holds in every lane.
-    fn full(&self, mut id: RegionId, mut k: usize) -> Option<Signed<V>> {
+    fn full(&self, mut id: RegionId, mut k: usize) -> Option<Signed> {
         loop {
             let study = self.study.region(id);
             let body = &self.outlines.legal(id).bodies[k];
@@ -355,7 +388,7 @@ impl Builder<'_> {
     }
 
     /// The conjunction of two signed predicates, in one operation.
-    fn both(&mut self, a: Signed<V>, b: Signed<V>, owner: Block) -> Signed<V> {
+    fn both(&mut self, a: Signed, b: Signed, owner: Block) -> Signed {
         let (op, x, y, negated) = match (a.negated, b.negated) {
             (false, false) => (Opcode::And, a.val, b.val, false),
             (false, true) => (Opcode::Andn, a.val, b.val, false),
@@ -385,7 +418,7 @@ impl Builder<'_> {
         };
         let ty = match self.study.resolve(step.value) {
             Sym::Value(v) => self.cx.func.ty(v),
-            _ => self.types.of(self.cx.func, value),
+            _ => self.made.types.of(self.cx.func, value),
         };
         let what = match step.how {
             How::Idiom(Idiom::Both(op)) => What::Idiom(op, ty, [value, before].into()),
@@ -398,13 +431,13 @@ impl Builder<'_> {
         };
         let made = self.push(what, outline.head, Some(ty));
         if let V::Item(at) = made {
-            self.fallback.insert(at, before);
+            self.made.fallback[at] = Some(before);
         }
         self.vals.insert(Sym::Step(id, m, n), made);
     }
 
     fn steps_after(&mut self, outline: &Outline, study: &RegionStudy, own: usize) {
-        for &(m, n) in study.after.get(&own).into_iter().flatten() {
+        for (m, n) in study.after(own) {
             self.step(outline, &study.merges[m as usize], m, n);
         }
     }
@@ -432,7 +465,7 @@ impl Builder<'_> {
         let what = What::Inst { inst, args, guard };
         let made = self.push(what, outline.head, None);
         if let (V::Item(at), Some(otherwise)) = (made, self.definition(inst).otherwise) {
-            self.fallback.insert(at, self.get(otherwise));
+            self.made.fallback[at] = Some(self.get(otherwise));
         }
         if data.op.effects().retires {
             self.gate += 1;
@@ -467,7 +500,7 @@ impl Builder<'_> {
         k: usize,
         inst: Inst,
         data: &InstData,
-    ) -> Option<PlanGuard<V>> {
+    ) -> Option<PlanGuard> {
         let own = data.guard.map(|g: Guard| PlanGuard {
             pred: Signed {
                 val: self.value(g.pred),
@@ -496,28 +529,31 @@ impl Builder<'_> {
         })
     }
 
-    fn finish(self) -> Plan {
+    fn finish(self, carrying: &mut Carrying) -> Plan {
         let cx = self.cx;
         let root = self.study.root;
         let outline = self.outlines.legal(root);
         let (head, join) = (outline.head, outline.join);
-        let params = &cx.func.block(join).params;
-        let joined = |i: usize| self.get(Sym::Joined(root, i as u32));
-        let join_args = (0..params.len()).map(joined).collect();
-        let escaping = self.study.escaping.iter();
-        let names = escaping.map(|&v| (v, self.value(v))).collect();
-        let inside = |b: Block| b == head || cx.regions.contains(root, b);
-        let keeps_jump = cx.cfg.preds(join).iter().any(|e| !inside(e.from));
+        for i in 0..cx.func.block(join).params.len() {
+            let joined = self.get(Sym::Joined(root, i as u32));
+            self.made.join_args.push(joined);
+        }
+        for &v in &self.study.escaping {
+            let value = self.value(v);
+            self.made.names.push((v, value));
+        }
+        let keeps_jump = super::keeps_jump(cx, root);
         let end = self.study.gates[self.gate];
-        let made = Made {
-            front: self.front,
-            items: self.items,
-            types: self.types,
-            fallback: self.fallback,
-            join_args,
-            names,
+        let plan = Plan {
+            head,
+            join,
+            items: Vec::new(),
+            names: self.made.names.clone(),
+            join_args: self.made.join_args.clone(),
+            keeps_jump,
+            end,
         };
-        carry::finish(cx.func, made, head, join, keeps_jump, end)
+        carry::finish(cx.func, self.made, carrying, plan)
     }
 }
 

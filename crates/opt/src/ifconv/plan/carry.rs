@@ -6,11 +6,13 @@
 //! is what the value would have replaced, if that was there before the body, and
 //! poison otherwise: then no lane looks at it.
 
-use hashbrown::{HashMap, HashSet};
-use warpfold_ir::{Block, Function, Type, Value};
+use smallvec::SmallVec;
+use warpfold_ir::{Function, Type, Value};
 
-use super::build::{Made, V};
-use super::{Gate, Item, Plan, PlanGuard, Signed, Val, What};
+use super::Val as V;
+use super::build::{FRONT, Made};
+use super::{Gate, Item, Plan, What};
+use crate::ifconv::scratch::Table;
 
 impl<T: Copy> What<T> {
     /// The values that it uses.
@@ -32,51 +34,29 @@ impl<T: Copy> What<T> {
         }
     }
 
-    /// The same over other values.
-    fn map<U>(&self, f: impl Fn(T) -> U) -> What<U> {
-        let signed = |p: &Signed<T>| Signed {
-            val: f(p.val),
-            negated: p.negated,
-        };
-        let guarded = |g: &PlanGuard<T>| PlanGuard {
-            pred: signed(&g.pred),
-            otherwise: g.otherwise.map(&f),
-        };
+    /// Puts other values in their place.
+    fn rename(&mut self, f: impl Fn(T) -> T) {
+        let put = |v: &mut T| *v = f(*v);
         match self {
-            Self::Inst { inst, args, guard } => What::Inst {
-                inst: *inst,
-                args: args.iter().map(|&v| f(v)).collect(),
-                guard: guard.as_ref().map(guarded),
-            },
-            Self::Merged { insts, args, guard } => What::Merged {
-                insts: *insts,
-                args: args.iter().map(|&v| f(v)).collect(),
-                guard: guard.as_ref().map(guarded),
-            },
-            Self::Const(ty, bits) => What::Const(*ty, *bits),
-            Self::Poison(ty) => What::Poison(*ty),
-            Self::Compare(cc, a, b) => What::Compare(*cc, f(*a), f(*b)),
-            Self::Pred(op, a, b) => What::Pred(*op, f(*a), f(*b)),
-            Self::Select(c, a, b) => What::Select(f(*c), f(*a), f(*b)),
-            Self::Idiom(op, ty, args) => {
-                What::Idiom(*op, *ty, args.iter().map(|&v| f(v)).collect())
+            Self::Inst { args, guard, .. } | Self::Merged { args, guard, .. } => {
+                args.iter_mut().for_each(put);
+                if let Some(g) = guard {
+                    put(&mut g.pred.val);
+                    g.otherwise.iter_mut().for_each(put);
+                }
             }
-            Self::Leave(b, p) => What::Leave(*b, signed(p)),
-            Self::Open { body, vote } => What::Open {
-                body: signed(body),
-                vote: *vote,
-            },
-            Self::Close => What::Close,
-            Self::Carry { inside, outside } => What::Carry {
-                inside: f(*inside),
-                outside: f(*outside),
-            },
+            Self::Compare(_, a, b) | Self::Pred(_, a, b) => [a, b].into_iter().for_each(put),
+            Self::Select(c, a, b) => [c, a, b].into_iter().for_each(put),
+            Self::Idiom(_, _, args) => args.iter_mut().for_each(put),
+            Self::Leave(_, p) | Self::Open { body: p, .. } => put(&mut p.val),
+            Self::Carry { inside, outside } => [inside, outside].into_iter().for_each(put),
+            Self::Const(..) | Self::Poison(_) | Self::Close => {}
         }
     }
 }
 
 /// The value that an item makes.
-fn result(func: &Function, at: usize, what: &What<V>) -> Option<V> {
+fn result(func: &Function, at: usize, what: &What) -> Option<V> {
     match what {
         What::Inst { inst, .. }
         | What::Merged {
@@ -91,144 +71,193 @@ fn result(func: &Function, at: usize, what: &What<V>) -> Option<V> {
 
 /// A skipped body as a range of items, and what is carried out of it: each
 /// value with what comes over the jump, if anything.
+#[derive(Clone, Debug)]
 struct Body {
     open: usize,
     close: usize,
-    carried: Vec<(V, Option<V>)>,
+    carried: SmallVec<[(V, Option<V>); 2]>,
+}
+
+/// Something known of values. Of constants at the front nothing is asked.
+#[derive(Clone, Debug)]
+struct Known<T> {
+    old: Table<Value, T>,
+    items: Vec<Option<T>>,
+}
+
+impl<T> Default for Known<T> {
+    fn default() -> Self {
+        Self {
+            old: Table::default(),
+            items: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Known<T> {
+    fn begin(&mut self, items: usize) {
+        self.old.clear();
+        self.items.clear();
+        self.items.resize(items, None);
+    }
+
+    fn get(&self, v: V) -> Option<T> {
+        match v {
+            V::Old(v) => self.old.get(&v).copied(),
+            V::Item(i) => self.items.get(i).copied().flatten(),
+        }
+    }
+
+    fn set(&mut self, v: V, what: T) {
+        match v {
+            V::Old(v) => self.old.insert(v, what),
+            V::Item(i) => {
+                if let Some(slot) = self.items.get_mut(i) {
+                    *slot = Some(what);
+                }
+            }
+        }
+    }
+}
+
+/// What is needed for the last step of a plan.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Carrying {
+    bodies: Vec<Body>,
+    /// The item that makes a value, and the last that uses it.
+    home: Known<usize>,
+    last: Known<usize>,
+    /// What a value is called by now.
+    now: Known<V>,
+    open: Vec<usize>,
 }
 
 /// Numbers the items of a plan, with values carried out of bodies.
 pub(super) fn finish(
     func: &Function,
-    made: Made,
-    head: Block,
-    join: Block,
-    keeps_jump: bool,
-    end: Gate,
+    made: &mut Made,
+    carrying: &mut Carrying,
+    mut plan: Plan,
 ) -> Plan {
-    let bodies = bodies(func, &made);
-    let mut front = made.front;
-    let mut poisons: HashMap<Type, usize> = HashMap::new();
+    carrying.find_bodies(func, made);
+    let Carrying { bodies, now, .. } = carrying;
+    let mut poisons: SmallVec<[(Type, usize); 2]> = SmallVec::new();
     for (v, outside) in bodies.iter().flat_map(|b| &b.carried) {
         if outside.is_none() {
             let ty = made.types.of(func, *v);
-            poisons.entry(ty).or_insert_with(|| {
-                front.push(Item {
+            if !poisons.iter().any(|p| p.0 == ty) {
+                made.front.push(Item {
                     what: What::Poison(ty),
-                    owner: head,
+                    owner: plan.head,
                     gate: Gate::Open,
                 });
-                front.len() - 1
-            });
+                poisons.push((ty, made.front.len() - 1));
+            }
         }
     }
+    let carries: usize = bodies.iter().map(|b| b.carried.len()).sum();
+    let mut items = Vec::with_capacity(made.front.len() + made.items.len() + carries);
     // Constants use nothing.
-    let mut items: Vec<Item> = front
-        .iter()
-        .map(|i| Item {
-            what: i.what.map(|_| Val::Item(0)),
-            owner: i.owner,
-            gate: i.gate,
-        })
-        .collect();
-    let by_close: HashMap<usize, &Body> = bodies.iter().map(|b| (b.close, b)).collect();
-    let mut now: HashMap<V, Val> = HashMap::new();
-    let name = |now: &HashMap<V, Val>, v: V| match (now.get(&v), v) {
-        (Some(&val), _) => val,
-        (None, V::Old(v)) => Val::Old(v),
-        (None, V::Front(i) | V::Item(i)) => Val::Item(i),
+    items.append(&mut made.front);
+    now.begin(made.items.len());
+    let name = |now: &Known<V>, v: V| match v {
+        V::Item(i) if i >= FRONT => V::Item(i - FRONT),
+        v => now.get(v).unwrap_or(v),
     };
-    for (at, item) in made.items.iter().enumerate() {
-        if let Some(v @ V::Item(_)) = result(func, at, &item.what) {
-            now.insert(v, Val::Item(items.len()));
-        }
-        items.push(Item {
-            what: item.what.map(|v| name(&now, v)),
-            owner: item.owner,
-            gate: item.gate,
-        });
-        let Some(body) = by_close.get(&at) else {
+    let mut closing = bodies.iter();
+    let mut next = closing.next();
+    for (at, mut item) in made.items.drain(..).enumerate() {
+        let (owner, gate) = (item.owner, item.gate);
+        now.set(V::Item(at), V::Item(items.len()));
+        item.what.rename(|v| name(now, v));
+        items.push(item);
+        let Some(body) = next.filter(|body| body.close == at) else {
             continue;
         };
+        next = closing.next();
         for &(v, outside) in &body.carried {
             let outside = match outside {
-                Some(v) => name(&now, v),
-                None => Val::Item(poisons[&made.types.of(func, v)]),
+                Some(v) => name(now, v),
+                None => {
+                    let ty = made.types.of(func, v);
+                    let poison = poisons.iter().find(|p| p.0 == ty);
+                    V::Item(poison.expect("there is one of each type").1)
+                }
             };
-            let inside = name(&now, v);
-            now.insert(v, Val::Item(items.len()));
+            let inside = name(now, v);
+            now.set(v, V::Item(items.len()));
             items.push(Item {
                 what: What::Carry { inside, outside },
-                owner: item.owner,
-                gate: item.gate,
+                owner,
+                gate,
             });
         }
     }
-    let names: Vec<(Value, Val)> = made
-        .names
-        .iter()
-        .map(|&(p, v)| (p, name(&now, v)))
-        .collect();
-    let join_args = made.join_args.iter().map(|&v| name(&now, v)).collect();
-    Plan {
-        head,
-        join,
-        items,
-        names,
-        join_args,
-        keeps_jump,
-        end,
+    for (_, v) in &mut plan.names {
+        *v = name(now, *v);
     }
+    for v in &mut plan.join_args {
+        *v = name(now, *v);
+    }
+    plan.items = items;
+    plan
 }
 
-fn bodies(func: &Function, made: &Made) -> Vec<Body> {
-    let mut home: HashMap<V, usize> = HashMap::new();
-    let mut last: HashMap<V, usize> = HashMap::new();
-    let mut open: Vec<usize> = Vec::new();
-    let mut bodies: Vec<Body> = Vec::new();
-    for (at, item) in made.items.iter().enumerate() {
-        item.what.uses(|v| {
-            last.insert(v, at);
-        });
-        if let Some(v) = result(func, at, &item.what) {
-            home.insert(v, at);
+impl Carrying {
+    /// Finds the bodies in the order of their ends, and what is carried out of them.
+    fn find_bodies(&mut self, func: &Function, made: &Made) {
+        self.bodies.clear();
+        let opens = |item: &Item| matches!(item.what, What::Open { .. });
+        if !made.items.iter().any(opens) {
+            return;
         }
-        match item.what {
-            What::Open { .. } => open.push(at),
-            What::Close => {
-                if let Some(open) = open.pop() {
-                    bodies.push(Body {
-                        open,
-                        close: at,
-                        carried: Vec::new(),
-                    });
+        let Self {
+            bodies,
+            home,
+            last,
+            open,
+            ..
+        } = self;
+        home.begin(made.items.len());
+        last.begin(made.items.len());
+        for (at, item) in made.items.iter().enumerate() {
+            item.what.uses(|v| last.set(v, at));
+            if let Some(v) = result(func, at, &item.what) {
+                home.set(v, at);
+            }
+            match item.what {
+                What::Open { .. } => open.push(at),
+                What::Close => {
+                    if let Some(open) = open.pop() {
+                        bodies.push(Body {
+                            open,
+                            close: at,
+                            carried: SmallVec::new(),
+                        });
+                    }
+                }
+                _ => {}
+            }
+            // What may come over the jump must be there in front of it.
+            if let (Some(&jump), Some(v)) = (open.last(), made.fallback[at]) {
+                last.set(v, last.get(v).map_or(jump, |last| jump.max(last)));
+            }
+        }
+        let names = made.names.iter().map(|(_, v)| v);
+        for &v in made.join_args.iter().chain(names) {
+            last.set(v, usize::MAX);
+        }
+        for body in bodies {
+            for at in body.open..body.close {
+                let Some(v) = result(func, at, &made.items[at].what) else {
+                    continue;
+                };
+                if last.get(v).is_some_and(|last| last > body.close) {
+                    let there = |v: &V| home.get(*v).is_none_or(|at| at < body.open);
+                    let outside = made.fallback[at].filter(there);
+                    body.carried.push((v, outside));
                 }
             }
-            _ => {}
-        }
-        // What may come over the jump must be there in front of it.
-        if let (Some(&jump), Some(&v)) = (open.last(), made.fallback.get(&at)) {
-            let slot = last.entry(v).or_insert(jump);
-            *slot = jump.max(*slot);
         }
     }
-    let names = made.names.iter().map(|(_, v)| v);
-    for &v in made.join_args.iter().chain(names) {
-        last.insert(v, usize::MAX);
-    }
-    for body in &mut bodies {
-        let mut seen: HashSet<V> = HashSet::new();
-        for at in body.open..body.close {
-            let Some(v) = result(func, at, &made.items[at].what) else {
-                continue;
-            };
-            let used_behind = last.get(&v).is_some_and(|&last| last > body.close);
-            if used_behind && seen.insert(v) {
-                let outside = made.fallback.get(&at).copied();
-                let there = |v: &V| home.get(v).is_none_or(|&at| at < body.open);
-                body.carried.push((v, outside.filter(there)));
-            }
-        }
-    }
-    bodies
 }

@@ -7,7 +7,6 @@
 //! What an address or a condition is computed from never becomes guarded for a
 //! select's sake: it is good as computed, and only so.
 
-use hashbrown::HashMap;
 use warpfold_ir::{CostClass, Inst, Type, Value};
 
 use super::walk::{Def, Walk};
@@ -20,36 +19,32 @@ use crate::report::Force;
 impl Walk<'_> {
     /// Everything inside that addresses and conditions are computed from.
     pub(super) fn pin(&mut self) {
-        let mut merges: HashMap<Sym, Vec<Sym>> = HashMap::new();
-        for study in self.out.regions.values() {
-            for merge in &study.merges {
-                let values = merge.steps.iter().map(|s| s.value).chain([merge.first]);
-                merges.insert(merge.target, values.collect());
-            }
-        }
-        let mut work = std::mem::take(&mut self.pins);
-        while let Some(sym) = work.pop() {
+        while let Some(sym) = self.pins.pop() {
             let sym = resolve(&self.out.names, sym);
             let Some(def) = self.defs.get(&sym) else {
                 continue;
             };
-            if !self.pinned.insert(sym) {
+            if self.pinned.get(&sym).is_some() {
                 continue;
             }
-            match def.inst {
-                Some((inst, _)) => {
-                    work.extend(self.cx.func.inst(inst).uses().map(Sym::Value));
-                }
-                None => work.extend(merges.get(&sym).into_iter().flatten().copied()),
+            self.pinned.insert(sym, ());
+            if let Some((inst, _)) = def.inst {
+                self.pins
+                    .extend(self.cx.func.inst(inst).uses().map(Sym::Value));
+            } else if let Some(&(region, number)) = self.targets.get(&sym) {
+                let merge = &self.out.region(region).merges[number as usize];
+                self.pins.extend(merge.steps.iter().map(|s| s.value));
+                self.pins.push(merge.first);
             }
         }
     }
 
     /// Chooses how each value takes its place.
     pub(super) fn choose(&mut self) {
-        for id in self.order.clone() {
+        for at in 0..self.order.len() {
+            let id = self.order[at];
             let outline = self.outlines.legal(id);
-            let mut study = self.out.regions.remove(&id).unwrap_or_default();
+            let mut study = self.out.regions.take(id).unwrap_or_default();
             for (m, merge) in study.merges.iter_mut().enumerate() {
                 let mut last = merge.first;
                 let mut clock = self.defs.get(&last).map_or(0, |d| d.clock);
@@ -76,14 +71,14 @@ impl Walk<'_> {
                             }
                             last = Sym::Step(id, m as u32, n as u32);
                             clock = match step.place {
-                                Place::After(o) => self.ends[&(id, o)],
+                                Place::After(o) => study.ends[o].0,
                                 Place::Meeting => u32::MAX,
                             };
                         }
                     }
                 }
             }
-            self.out.regions.insert(id, study);
+            self.out.regions.set(id, study);
         }
     }
 
@@ -159,7 +154,7 @@ impl Walk<'_> {
         };
         cheaper
             && ty != Type::Pred
-            && !self.pinned.contains(&step.value)
+            && self.pinned.get(&step.value).is_none()
             && outline.logic.op(step.chosen.op).point as usize <= def.body
             && (all && step.exact || self.conditions_are_clean(outline, step.chosen, def.scope))
     }

@@ -102,7 +102,7 @@ pub struct Meld {
     /// In order.
     pub slots: Vec<Slot>,
     /// The parameters of the join.
-    pub merges: Vec<Merge>,
+    pub merges: SmallVec<[Merge; 1]>,
     /// Cost per issue of all but regions inside.
     pub unit: Cost,
     /// By body: whether something in it still needs its full predicate.
@@ -170,7 +170,7 @@ struct Sides<'w, 'a> {
 struct Laid {
     unit: Cost,
     args: Vec<SmallVec<[Operand; 3]>>,
-    merges: Vec<Merge>,
+    merges: SmallVec<[Merge; 1]>,
     definitions: HashMap<Inst, Definition>,
 }
 
@@ -183,7 +183,7 @@ impl Walk<'_> {
         for n in 0..self.order.len() {
             let id = self.order[n];
             let melded = self.sides(id).and_then(|sides| sides.meld());
-            if let Some(study) = self.out.regions.get_mut(&id) {
+            if let Some(study) = self.out.regions.get_mut(id) {
                 study.meld = melded.map(Box::new);
             }
         }
@@ -360,22 +360,21 @@ impl Sides<'_, '_> {
         let walk = self.walk;
         let must = |s: usize, n: usize| {
             self.result(s, n).is_some_and(|r| {
-                walk.pinned.contains(&r) && walk.defs.get(&r).is_some_and(|d| d.clean)
+                walk.pinned.get(&r).is_some() && walk.defs.get(&r).is_some_and(|d| d.clean)
             })
         };
         if !must(0, i) && !must(1, j) {
             return true;
         }
-        let region = self.outline.region;
         let clean = |s: usize, n: usize| {
-            let scope = walk.body_scopes[&(region, self.sides[s].body)];
+            let scope = self.study.bodies[self.sides[s].body].scope;
             let mut operands = self.operands(s, n).into_iter();
             operands.all(|v| walk.clean_in(v, scope))
         };
         let Truth::Literal(l) = self.outline.bodies[0].truth else {
             return false;
         };
-        let scope = walk.body_scopes[&(region, 0)];
+        let scope = self.study.bodies[0].scope;
         clean(0, i) && clean(1, j) && walk.conditions_are_clean(self.outline, l, scope)
     }
 

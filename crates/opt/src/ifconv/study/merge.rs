@@ -5,47 +5,57 @@
 //! that are there before the region come first. A step stands at the end of its
 //! way's body if its predicate is known by then, else where ways meet.
 
+use smallvec::SmallVec;
+
 use super::walk::{Def, Walk};
-use super::{How, Merge, Place, Step, Sym, resolve};
-use crate::ifconv::logic::{Literal, OpId, OpKind, Truth};
+use super::{How, Merge, Place, RegionStudy, Step, Sym, resolve};
+use crate::ifconv::logic::{Literal, OpKind, Ops, Truth};
 use crate::ifconv::outline::{Arrival, Brought, Outline, Source};
 
 impl Walk<'_> {
-    /// What becomes of parameter `i` where `arrivals` meet, in front of body
-    /// `at`; `None` where it is just a name.
+    /// Finds out what becomes of parameter `i` where `arrivals` meet, in front of
+    /// body `at` of the region that is studied: it may be just a name.
+    #[expect(clippy::too_many_arguments, reason = "a place and what comes there")]
     pub(super) fn merge(
         &mut self,
         outline: &Outline,
+        study: &mut RegionStudy,
         arrivals: &[Arrival],
         i: usize,
         at: usize,
         target: Sym,
         start: u32,
-    ) -> Option<Merge> {
-        let mut values: Vec<(Sym, &Arrival)> = arrivals
-            .iter()
-            .map(|a| (resolve(&self.out.names, brought(a, i)), a))
-            .collect();
-        let &(first, _) = values.first()?;
+    ) {
+        let mut values: SmallVec<[(Sym, &Arrival); 4]> = SmallVec::new();
+        for a in arrivals {
+            values.push((resolve(&self.out.names, brought(a, i)), a));
+        }
+        let Some(&(first, _)) = values.first() else {
+            return;
+        };
         if values.iter().all(|&(v, _)| self.equal(v, first)) {
             self.out.names.insert(target, first);
-            return None;
+            return;
         }
-        // What is there already comes first, equal values together.
+        // What is there already comes first, equal values together and older ones
+        // first: by which way a value comes, and so in which layout, is no matter.
         let early = |v: Sym| self.defs.get(&v).is_none_or(|d| d.clock < start);
-        let place = |v: Sym| values.iter().position(|&(w, _)| self.equal(v, w));
-        let keys: Vec<(bool, Option<usize>)> = values
+        let place = |v: Sym| {
+            let equals = values.iter().filter(|&&(w, _)| self.equal(v, w));
+            equals.map(|&(w, _)| w).min()
+        };
+        let keys: SmallVec<[(bool, Option<Sym>); 4]> = values
             .iter()
             .map(|&(v, _)| match early(v) {
                 true => (false, place(v)),
                 false => (true, None),
             })
             .collect();
-        let mut order: Vec<usize> = (0..values.len()).collect();
+        let mut order: SmallVec<[usize; 4]> = (0..values.len()).collect();
         order.sort_by_key(|&n| keys[n]);
         values = order.iter().map(|&n| values[n]).collect();
         let first = values[0].0;
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps: SmallVec<[Step; 1]> = SmallVec::new();
         for &(value, a) in &values[1..] {
             let Truth::Literal(chosen) = a.chosen else {
                 continue;
@@ -70,7 +80,7 @@ impl Walk<'_> {
         steps.sort_by_key(|s| s.place);
         let clean_step = |s: &Step| {
             let scope = match s.place {
-                Place::After(o) => self.body_scopes[&(outline.region, outline.blocks[o].body)],
+                Place::After(o) => study.bodies[outline.blocks[o].body].scope,
                 Place::Meeting => self.scope,
             };
             self.clean_in(s.value, scope)
@@ -87,12 +97,14 @@ impl Walk<'_> {
         };
         self.defs.insert(target, def);
         self.clock += 1;
-        Some(Merge {
+        let number = study.merges.len() as u32;
+        self.targets.insert(target, (outline.region, number));
+        study.merges.push(Merge {
             at,
             target,
             first,
             steps,
-        })
+        });
     }
 
     /// Whether all conditions that a literal is computed from are no poison in
@@ -103,13 +115,9 @@ impl Walk<'_> {
         literal: Literal,
         scope: usize,
     ) -> bool {
-        let mut needed = Vec::new();
+        let mut needed = Ops::default();
         outline.logic.close(Truth::Literal(literal), &mut needed);
-        let used = (0..)
-            .zip(&needed)
-            .filter(|(_, n)| **n)
-            .map(|(op, _)| OpId(op));
-        used.into_iter().all(|op| match outline.logic.op(op).kind {
+        needed.iter().all(|op| match outline.logic.op(op).kind {
             OpKind::Condition { test } | OpKind::Takes { test, .. } => {
                 let term = self.cx.func.term(outline.tests[test as usize]);
                 term.condition()

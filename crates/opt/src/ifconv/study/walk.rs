@@ -15,50 +15,80 @@
 //! what is there before what. Time passes with every instruction, merge and end
 //! of a block.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use warpfold_analysis::regions::RegionId;
 use warpfold_ir::{Block, CostClass, Inst, Shape, Terminator, Value};
 use warpfold_machine::Cost;
 
 use super::merge::brought;
 use super::price::charge;
-use super::{BodyStudy, RegionStudy, Shield, Study, Sym, resolve};
+use super::{BodyStudy, RegionStudy, Shield, Study, Sym, Symbols, resolve};
 use crate::ifconv::logic::Truth;
 use crate::ifconv::outline::{Outline, Outlines, Piece};
 use crate::ifconv::plan::{Gate, Inputs};
 use crate::report::Force;
 use crate::safety::speculation;
 
+/// A study, and what is needed to make one; kept from one root to the next.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    study: Study,
+    defs: Symbols<Def>,
+    targets: Symbols<(RegionId, u32)>,
+    order: Vec<RegionId>,
+    placed: Vec<(Inst, RegionId, usize, u32)>,
+    around: Vec<(RegionId, usize)>,
+    kept: HashSet<(RegionId, usize)>,
+    scopes: Vec<Option<usize>>,
+    gates: Vec<Option<Gate>>,
+    pins: Vec<Sym>,
+    pinned: Symbols<()>,
+}
+
+impl Room {
+    /// The study that was made last.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+}
+
 /// Studies the region `root`, whose straight form is legal.
-pub fn study(cx: &Inputs<'_>, outlines: &Outlines, root: RegionId) -> Study {
+pub fn study<'r>(
+    cx: &Inputs<'_>,
+    outlines: &Outlines,
+    root: RegionId,
+    room: &'r mut Room,
+) -> &'r Study {
+    room.study.begin(root);
+    room.defs.clear();
+    room.targets.clear();
+    room.order.clear();
+    room.placed.clear();
+    room.kept.clear();
+    room.scopes.clear();
+    room.scopes.push(None);
+    room.gates.clear();
+    room.gates.push(Some(Gate::Open));
+    room.pins.clear();
+    room.pinned.clear();
     let mut walk = Walk {
         cx,
         outlines,
         root,
         may_skip: matches!(cx.force, None | Some(Force::Skip)),
-        out: Study {
-            root,
-            regions: HashMap::new(),
-            shields: HashMap::new(),
-            otherwise: HashMap::new(),
-            names: HashMap::new(),
-            escaping: Vec::new(),
-            gates: Vec::new(),
-        },
-        defs: HashMap::new(),
-        order: Vec::new(),
-        ends: HashMap::new(),
-        end_gates: HashMap::new(),
-        placed: Vec::new(),
-        around: Vec::new(),
-        kept: HashSet::new(),
-        body_scopes: HashMap::new(),
-        scopes: vec![None],
+        out: &mut room.study,
+        defs: &mut room.defs,
+        targets: &mut room.targets,
+        order: &mut room.order,
+        placed: &mut room.placed,
+        around: &mut room.around,
+        kept: &mut room.kept,
+        scopes: &mut room.scopes,
         scope: 0,
         clock: 1,
-        gates: vec![Some(Gate::Open)],
-        pins: Vec::new(),
-        pinned: HashSet::new(),
+        gates: &mut room.gates,
+        pins: &mut room.pins,
+        pinned: &mut room.pinned,
     };
     walk.region(root, None, true, true);
     walk.pin();
@@ -67,8 +97,9 @@ pub fn study(cx: &Inputs<'_>, outlines: &Outlines, root: RegionId) -> Study {
     walk.meld();
     let join = cx.regions[root].join;
     let gates = walk.gates.iter();
-    walk.out.gates = gates.map(|g| g.unwrap_or(Gate::At(join, 0))).collect();
-    walk.out
+    let gates = gates.map(|g| g.unwrap_or(Gate::At(join, 0)));
+    walk.out.gates.extend(gates);
+    &room.study
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,29 +118,27 @@ pub(super) struct Walk<'a> {
     pub(super) outlines: &'a Outlines,
     pub(super) root: RegionId,
     pub(super) may_skip: bool,
-    pub(super) out: Study,
+    pub(super) out: &'a mut Study,
     /// What is defined inside; constants are not listed.
-    pub(super) defs: HashMap<Sym, Def>,
+    pub(super) defs: &'a mut Symbols<Def>,
+    /// The merge that makes a symbol: its region and number there.
+    pub(super) targets: &'a mut Symbols<(RegionId, u32)>,
     /// The regions, outer ones first.
-    pub(super) order: Vec<RegionId>,
-    /// When an own block is over, and behind which gate.
-    pub(super) ends: HashMap<(RegionId, usize), u32>,
-    pub(super) end_gates: HashMap<(RegionId, usize), u32>,
+    pub(super) order: &'a mut Vec<RegionId>,
     /// Where instructions stand: region, body, gate.
-    pub(super) placed: Vec<(Inst, RegionId, usize, u32)>,
+    pub(super) placed: &'a mut Vec<(Inst, RegionId, usize, u32)>,
     /// The bodies around the region that is walked.
-    pub(super) around: Vec<(RegionId, usize)>,
+    pub(super) around: &'a mut Vec<(RegionId, usize)>,
     /// Bodies that must not be skipped.
-    pub(super) kept: HashSet<(RegionId, usize)>,
-    pub(super) body_scopes: HashMap<(RegionId, usize), usize>,
+    pub(super) kept: &'a mut HashSet<(RegionId, usize)>,
     /// Bodies that may be skipped, each with the one around it.
-    pub(super) scopes: Vec<Option<usize>>,
+    pub(super) scopes: &'a mut Vec<Option<usize>>,
     pub(super) scope: usize,
     pub(super) clock: u32,
-    pub(super) gates: Vec<Option<Gate>>,
+    pub(super) gates: &'a mut Vec<Option<Gate>>,
     /// What must stay as it is computed.
-    pub(super) pins: Vec<Sym>,
-    pub(super) pinned: HashSet<Sym>,
+    pub(super) pins: &'a mut Vec<Sym>,
+    pub(super) pinned: &'a mut Symbols<()>,
 }
 
 impl Walk<'_> {
@@ -157,8 +186,7 @@ impl Walk<'_> {
     }
 
     fn escapes(&self, v: Value) -> bool {
-        let places = self.cx.regions.places(self.root);
-        self.cx.uses[v].is_some_and(|(first, last)| first < places.start || last >= places.end)
+        self.cx.uses[v].outside(&self.cx.regions.places(self.root))
     }
 
     fn region(
@@ -175,10 +203,11 @@ impl Walk<'_> {
             all,
             uniform,
             parent,
-            bodies: vec![BodyStudy::default(); outline.bodies.len()],
-            computed: vec![false; outline.logic.len()],
             ..RegionStudy::default()
         };
+        let bodies = outline.bodies.iter().map(|_| BodyStudy::default());
+        study.bodies.extend(bodies);
+        study.ends.resize(outline.blocks.len(), (0, 0));
         for &test in &outline.tests {
             let condition = self.cx.func.term(test).condition();
             self.pins.extend(condition.map(Sym::Value));
@@ -190,8 +219,7 @@ impl Walk<'_> {
                 let params = &self.cx.func.block(own.block).params;
                 for (i, &param) in params.iter().enumerate() {
                     let target = Sym::Value(param);
-                    let merge = self.merge(outline, &own.arrivals, i, k, target, start);
-                    study.merges.extend(merge);
+                    self.merge(outline, &mut study, &own.arrivals, i, k, target, start);
                     if self.escapes(param) {
                         self.out.escaping.push(param);
                     }
@@ -203,7 +231,7 @@ impl Walk<'_> {
                 self.scopes.push(Some(outer));
                 self.scope = self.scopes.len() - 1;
             }
-            self.body_scopes.insert((id, k), self.scope);
+            study.bodies[k].scope = self.scope;
             for &piece in &body.pieces {
                 match piece {
                     Piece::Segment { .. } => self.segment(outline, &mut study, k, piece),
@@ -214,7 +242,7 @@ impl Walk<'_> {
                         self.around.push((id, k));
                         self.region(region, Some((id, k)), all, uniform && body.uniform);
                         self.around.pop();
-                        self.end(id, own);
+                        self.end(&mut study, own);
                     }
                 }
             }
@@ -226,10 +254,9 @@ impl Walk<'_> {
         for i in 0..params {
             let target = Sym::Joined(id, i as u32);
             let at = outline.bodies.len();
-            let merge = self.merge(outline, &outline.arrivals, i, at, target, start);
-            study.merges.extend(merge);
+            self.merge(outline, &mut study, &outline.arrivals, i, at, target, start);
         }
-        self.out.regions.insert(id, study);
+        self.out.regions.set(id, study);
     }
 
     fn segment(&mut self, outline: &Outline, study: &mut RegionStudy, k: usize, piece: Piece) {
@@ -261,7 +288,7 @@ impl Walk<'_> {
             self.inst(outline.region, study, k, inst, everywhere);
         }
         if last {
-            self.end(outline.region, own);
+            self.end(study, own);
             let term = func.term(block);
             if matches!(term, Terminator::Ret(_) | Terminator::Trap(_)) {
                 let unit = self.cx.machine.issue_cost(CostClass::Ctl) + self.cx.machine.guard;
@@ -273,9 +300,8 @@ impl Walk<'_> {
         }
     }
 
-    fn end(&mut self, region: RegionId, own: usize) {
-        self.ends.insert((region, own), self.clock);
-        self.end_gates.insert((region, own), self.gate());
+    fn end(&mut self, study: &mut RegionStudy, own: usize) {
+        study.ends[own] = (self.clock, self.gate());
         self.clock += 1;
     }
 
@@ -319,9 +345,10 @@ impl Walk<'_> {
             self.pins.extend(data.guard.map(|g| Sym::Value(g.pred)));
         }
         let own = data.guard;
+        let clean = |v: Value| self.clean(Sym::Value(v));
         let clean = !shielded
-            && own.is_none_or(|g| g.otherwise.is_some())
-            && data.uses().all(|v| self.clean(Sym::Value(v)));
+            && own.is_none_or(|g| g.otherwise.is_some_and(clean) && clean(g.pred))
+            && data.args.iter().all(|&v| clean(v));
         if let Some(result) = self.cx.func.result(inst) {
             let def = Def {
                 region,
