@@ -33,6 +33,9 @@ pub struct Cfg {
     rpo: Vec<Block>,
     rpo_index: SecondaryMap<Block, Option<u32>>,
     layout_index: SecondaryMap<Block, Option<u32>>,
+    /// Position by the origins of the blocks' ends; where these are equal, or none, in
+    /// layout.
+    written_index: SecondaryMap<Block, Option<u32>>,
 }
 
 impl Cfg {
@@ -49,6 +52,12 @@ impl Cfg {
                 succs[b.index()].push(target.block);
                 edges.push((b.as_u32(), target.block.as_u32()));
             }
+        }
+        let mut written: Vec<Block> = func.layout.clone();
+        written.sort_by_key(|&b| func.block(b).origin);
+        let mut written_index = SecondaryMap::with_capacity(num_blocks);
+        for (i, &b) in written.iter().enumerate() {
+            written_index[b] = Some(i as u32);
         }
         let entry = func.entry();
         let graph = Graph::new(num_blocks, &edges);
@@ -81,6 +90,7 @@ impl Cfg {
             rpo,
             rpo_index,
             layout_index,
+            written_index,
         }
     }
 
@@ -130,8 +140,9 @@ impl Cfg {
 
     /// The reachable blocks in a topological order of the edges that do not
     /// retreat in reverse postorder. Among the blocks that may come next the
-    /// first in layout does, so of a reducible graph the order does not depend
-    /// on the order of edges.
+    /// one does whose terminator has the lowest origin (where they have none, the first
+    /// in layout), so of a reducible graph the order depends neither on the order of
+    /// edges nor on the layout.
     pub fn topological(&self) -> Vec<Block> {
         let retreats = |from: Block, to: Block| self.rpo_index[to] <= self.rpo_index[from];
         let mut missing: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(self.num_blocks);
@@ -140,14 +151,14 @@ impl Cfg {
             missing[b] = forward.count() as u32;
         }
         let mut ready: BinaryHeap<Reverse<(Option<u32>, Block)>> = BinaryHeap::new();
-        ready.extend(self.entry.map(|b| Reverse((self.layout_index[b], b))));
+        ready.extend(self.entry.map(|b| Reverse((self.written_index[b], b))));
         let mut order = Vec::with_capacity(self.rpo.len());
         while let Some(Reverse((_, b))) = ready.pop() {
             order.push(b);
             for &to in self.succs(b).iter().filter(|&&to| !retreats(b, to)) {
                 missing[to] -= 1;
                 if missing[to] == 0 {
-                    ready.push(Reverse((self.layout_index[to], to)));
+                    ready.push(Reverse((self.written_index[to], to)));
                 }
             }
         }
