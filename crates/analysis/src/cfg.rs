@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use warpfold_ir::dominators::Graph;
-use warpfold_ir::{Block, Function};
+use warpfold_ir::{Block, Function, Origin};
 
 /// A control-flow edge: target number `index` of the terminator of `from`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -33,7 +33,7 @@ pub struct Cfg {
     rpo: Vec<Block>,
     rpo_index: SecondaryMap<Block, Option<u32>>,
     layout_index: SecondaryMap<Block, Option<u32>>,
-    /// Position by the origins of the blocks' ends; where these are equal, or none, in
+    /// Position by the origins of the blocks' ends; where these are equal or none, in
     /// layout.
     written_index: SecondaryMap<Block, Option<u32>>,
 }
@@ -53,10 +53,19 @@ impl Cfg {
                 edges.push((b.as_u32(), target.block.as_u32()));
             }
         }
-        let mut written: Vec<Block> = func.layout.clone();
-        written.sort_by_key(|&b| func.block(b).origin);
+        // A block that a pass made belongs to the one before it.
+        let mut last = Origin::new(0, 0);
+        let mut written: Vec<(Origin, Block)> = Vec::with_capacity(func.layout.len());
+        for &b in &func.layout {
+            let origin = func.block(b).origin;
+            if !origin.is_none() {
+                last = origin;
+            }
+            written.push((last, b));
+        }
+        written.sort_by_key(|&(origin, _)| origin);
         let mut written_index = SecondaryMap::with_capacity(num_blocks);
-        for (i, &b) in written.iter().enumerate() {
+        for (i, &(_, b)) in written.iter().enumerate() {
             written_index[b] = Some(i as u32);
         }
         let entry = func.entry();
@@ -140,8 +149,8 @@ impl Cfg {
 
     /// The reachable blocks in a topological order of the edges that do not
     /// retreat in reverse postorder. Among the blocks that may come next the
-    /// one does whose terminator has the lowest origin (where they have none, the first
-    /// in layout), so of a reducible graph the order depends neither on the order of
+    /// one does whose terminator has the lowest origin (a block without takes that of the
+    /// block before it in layout; on a tie the first in layout), so of a reducible graph the order depends neither on the order of
     /// edges nor on the layout.
     pub fn topological(&self) -> Vec<Block> {
         let retreats = |from: Block, to: Block| self.rpo_index[to] <= self.rpo_index[from];
