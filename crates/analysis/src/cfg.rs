@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use warpfold_ir::dominators::Graph;
-use warpfold_ir::{Block, Function};
+use warpfold_ir::{Block, Function, Origin};
 
 /// A control-flow edge: target number `index` of the terminator of `from`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -34,6 +34,9 @@ pub struct Cfg {
     rpo: Vec<Block>,
     rpo_index: SecondaryMap<Block, Option<u32>>,
     layout_index: SecondaryMap<Block, Option<u32>>,
+    /// Position by the origins of the blocks' ends; where these are equal or none, in
+    /// layout.
+    written_index: SecondaryMap<Block, Option<u32>>,
 }
 
 impl Cfg {
@@ -46,6 +49,21 @@ impl Cfg {
             layout_index[b] = Some(i as u32);
             let targets = func.block(b).term.iter().flat_map(|t| t.targets());
             edges.extend(targets.map(|target| (b.as_u32(), target.block.as_u32())));
+        }
+        // A block that a pass made belongs to the one before it.
+        let mut last = Origin::new(0, 0);
+        let mut written: Vec<(Origin, Block)> = Vec::with_capacity(func.layout.len());
+        for &b in &func.layout {
+            let origin = func.block(b).origin;
+            if !origin.is_none() {
+                last = origin;
+            }
+            written.push((last, b));
+        }
+        written.sort_by_key(|&(origin, _)| origin);
+        let mut written_index = SecondaryMap::with_capacity(num_blocks);
+        for (i, &(_, b)) in written.iter().enumerate() {
+            written_index[b] = Some(i as u32);
         }
         let entry = func.entry();
         let graph = Graph::new(num_blocks, &edges);
@@ -80,6 +98,7 @@ impl Cfg {
             rpo,
             rpo_index,
             layout_index,
+            written_index,
         }
     }
     /// Whether it is the graph of `func` as that is now.
@@ -139,8 +158,9 @@ impl Cfg {
 
     /// The reachable blocks in a topological order of the edges that do not
     /// retreat in reverse postorder. Among the blocks that may come next the
-    /// first in layout does, so of a reducible graph the order does not depend
-    /// on the order of edges.
+    /// one does whose terminator has the lowest origin (a block without takes that of the
+    /// block before it in layout; on a tie the first in layout), so of a reducible graph the order depends neither on the order of
+    /// edges nor on the layout.
     pub fn topological(&self) -> Vec<Block> {
         let retreats = |from: Block, to: Block| self.rpo_index[to] <= self.rpo_index[from];
         let mut missing: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(self.num_blocks);
@@ -149,14 +169,14 @@ impl Cfg {
             missing[b] = forward.count() as u32;
         }
         let mut ready: BinaryHeap<Reverse<(Option<u32>, Block)>> = BinaryHeap::new();
-        ready.extend(self.entry.map(|b| Reverse((self.layout_index[b], b))));
+        ready.extend(self.entry.map(|b| Reverse((self.written_index[b], b))));
         let mut order = Vec::with_capacity(self.rpo.len());
         while let Some(Reverse((_, b))) = ready.pop() {
             order.push(b);
             for &to in self.succs(b).iter().filter(|&&to| !retreats(b, to)) {
                 missing[to] -= 1;
                 if missing[to] == 0 {
-                    ready.push(Reverse((self.layout_index[to], to)));
+                    ready.push(Reverse((self.written_index[to], to)));
                 }
             }
         }

@@ -12,9 +12,9 @@
 //! Regions are found without looking at any block once per region around it
 //! (see the notes in `interiors.rs`), so they take linear space and near-linear
 //! time together, however deep they nest. Among topological orders of a region's
-//! blocks layout decides. Edge numbers never do: a branch with its condition
-//! negated and its targets swapped has the same region with the same blocks in
-//! the same order.
+//! blocks the origins of their terminators decide, and layout where there are none.
+//! Edge numbers never do: a branch with its condition negated and its targets swapped
+//! has the same region with the same blocks in the same order.
 
 use std::fmt;
 

@@ -137,6 +137,11 @@ impl Subject {
         &self.canonical
     }
 
+    /// How many lanes trap in the kernel as it was written.
+    pub fn traps(&self) -> usize {
+        self.baseline.before().traps.len()
+    }
+
     /// The launch.
     pub fn launch(&self) -> &Launch {
         &self.launch

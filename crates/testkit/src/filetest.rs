@@ -194,6 +194,8 @@ impl Registry {
         registry.register(commands::Lower);
         registry.register(commands::Uniformity);
         registry.register(commands::Inline);
+        registry.register(commands::Convert);
+        registry.register(commands::Forms);
         registry.register(commands::Exec);
         registry.register(commands::Run::RUN);
         registry.register(commands::Run::INTERPRET);

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use warpfold::analysis::uniformity::{Uniformity, UniformityOptions};
 use warpfold::exec::{Counters, ExecOptions, run_functions};
-use warpfold::ir::{Block, CostClass, Function, Origin, Terminator};
+use warpfold::ir::{Block, CostClass, Function, Origin};
 use warpfold::machine::{Cost, Machine};
 use warpfold::opt;
 use warpfold::opt::ifconv::policy::Cheapest;
@@ -46,6 +46,8 @@ impl Raised {
 struct Executed<'a> {
     subject: &'a Subject,
     runs: HashMap<String, Counters>,
+    /// How many instructions of each class the versions have at most.
+    most: BTreeMap<CostClass, usize>,
 }
 
 impl Executed<'_> {
@@ -62,6 +64,16 @@ impl Executed<'_> {
                     .lowered()
                     .execute(optimized.func(), &self.subject.launch, &run_options());
             self.runs.insert(text.clone(), run.map_err(road)?.counters);
+            let func = optimized.func();
+            let mut held = BTreeMap::<CostClass, usize>::new();
+            for (_, inst) in func.laid_out_insts() {
+                let data = func.inst(inst);
+                *held.entry(data.op.cost_class(data.ty)).or_default() += 1;
+            }
+            for (class, n) in held {
+                let most = self.most.entry(class).or_default();
+                *most = n.max(*most);
+            }
         }
         let counters = self.runs[&text].clone();
         let (predicted, executed) = (optimized.report().predicted, counters.cost(machine));
@@ -101,21 +113,22 @@ impl Executed<'_> {
 /// Raising what every branch costs on top by the same amount never raises the
 /// number of executed branches, skips included; raising what a class of
 /// instructions costs never raises the number of its issues. First what the former
-/// changed, then the latter; `None` if a lane traps, since nothing is predicted
-/// then.
+/// changed, then the latter, and of these those classes that hold one instruction
+/// alone, whatever the form; `None` if a lane traps, since nothing is predicted then.
 ///
 /// # Errors
 /// The first number that rises.
 pub fn check_monotone(
     subject: &Subject,
     machine: &Machine,
-) -> Result<Option<[Raised; 2]>, Failure> {
+) -> Result<Option<[Raised; 3]>, Failure> {
     if !subject.baseline.before().traps.is_empty() {
         return Ok(None);
     }
     let mut executed = Executed {
         subject,
         runs: HashMap::new(),
+        most: BTreeMap::new(),
     };
     let overheads = [0, 1, 3, 10, 40].into_iter().map(|raise| {
         let mut machine = machine.clone();
@@ -129,7 +142,7 @@ pub fn check_monotone(
         machine
     });
     let by_overhead = executed.never_rises(overheads, "branches", |c| c.branches.total())?;
-    let mut by_class = Raised::default();
+    let [mut by_class, mut by_instruction] = [Raised::default(); 2];
     for &class in CostClass::ALL {
         let machines = [0, 2, 16].into_iter().map(|raise| {
             let mut machine = machine.clone();
@@ -138,8 +151,12 @@ pub fn check_monotone(
         });
         let found = executed.never_rises(machines, class.name(), |c| c.class(class))?;
         by_class.add(found);
+        // Terminators are control, whose class is never one instruction's.
+        if class != CostClass::Ctl && executed.most.get(&class) == Some(&1) {
+            by_instruction.add(found);
+        }
     }
-    Ok(Some([by_overhead, by_class]))
+    Ok(Some([by_overhead, by_class, by_instruction]))
 }
 
 /// What a second conversion found.
@@ -215,7 +232,9 @@ fn unsigned(func: &Function) -> Vec<String> {
     let words = |line: &str| {
         let code = line.split(" @").next().unwrap_or_default();
         let words = code.split(|c: char| !c.is_alphanumeric());
-        let code = |w: &&str| !NEGATIONS.iter().any(|(_, a, b)| w == a || w == b);
+        let code = |w: &&str| {
+            !w.starts_with("block") && !NEGATIONS.iter().any(|(_, a, b)| w == a || w == b)
+        };
         let mut words: Vec<&str> = words.filter(code).collect();
         if words.contains(&"br") {
             words.sort_unstable();
@@ -251,10 +270,8 @@ pub fn check_mirrored(text: &str, machine: &Machine) -> Result<Option<u64>, Fail
 }
 
 /// A kernel with its blocks in the order that `draw` gives, its entry first and its
-/// ends in their order, gets the same forms at the same numbers. Whether there was
-/// another order. Kernels with switches are left alone: of the values that come
-/// together behind a switch the first in straight order needs no select, however
-/// many ways bring it.
+/// ends in their order, and with numbers in another order still, gets the same forms at
+/// the same numbers. Whether there was another order.
 ///
 /// # Errors
 /// The first branch that gets something else.
@@ -262,13 +279,10 @@ pub fn check_order(subject: &Subject, draw: u64, machine: &Machine) -> Result<bo
     let road = |e: warpfold::Errors| fail("road", String::new(), e.to_string());
     let lowered = subject.canonical.before().lowered();
     let mut func = lowered.func().clone();
-    let is_switch = |&b: &Block| matches!(func.term(b), Terminator::Switch { .. });
-    if func.layout.iter().any(is_switch) {
-        return Ok(false);
-    }
     if !reorder(&mut func, draw) {
         return Ok(false);
     }
+    let func = renumbered(&func).map_err(|e| fail("numbers", String::new(), e))?;
     let canonical = Lowered::from_ir(func, lowered.options().clone())
         .and_then(Lowered::clean)
         .and_then(Before::canonicalise)
@@ -383,6 +397,32 @@ pub fn check_settled(subject: &Subject, machine: &Machine) -> Result<Again, Fail
         branches: again,
         blockers: Tally::of(&second.report).blockers,
     })
+}
+
+/// The function with its blocks numbered from the last in layout to the first.
+fn renumbered(func: &Function) -> Result<Function, String> {
+    let numbers: HashMap<String, usize> = func
+        .layout
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(i, b)| (b.to_string(), i))
+        .collect();
+    let text = func.to_string();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("block") {
+        let end = rest[at + 5..].find(|c: char| !c.is_ascii_digit());
+        let end = end.map_or(rest.len(), |n| at + 5 + n);
+        out.push_str(&rest[..at]);
+        match numbers.get(&rest[at..end]) {
+            Some(n) => out.push_str(&format!("block{n}")),
+            None => out.push_str(&rest[at..end]),
+        }
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    warpfold::ir::parse_function(&out).map_err(|e| format!("{e}\n{out}"))
 }
 
 /// Each condition code and its negation.

@@ -7,11 +7,15 @@
 //! | `lower` | CLIF lowered and verified | `functions`, `branches` |
 //! | `uniformity` | the kernel with the analysis's findings beside it; with `notes=beside` the lines of the file itself | `blockN`, the scope of each branch |
 //! | `inline` | the kernel, cleaned up, with its callees inlined | `calls`, `copies` |
+//! | `convert` | the kernel as if-conversion makes it | `lineN`, what became of each branch |
+//! | `forms` | | what the versions in all forms hold; all must do the same |
 //! | `exec` | | everything a launch of the kernel counts |
 //! | `run`, `interpret` | | none: Cranelift's `; run:` lines are the expectations |
 
 mod beside;
+mod convert;
 mod exec;
+mod forms;
 mod inline;
 mod run;
 mod text;
@@ -24,7 +28,9 @@ use warpfold::launch::LaunchSpec;
 
 use super::{Options, TestFile};
 
+pub use convert::Convert;
 pub use exec::Exec;
+pub use forms::Forms;
 pub use inline::Inline;
 pub use run::Run;
 pub use text::{Lower, Print, Verify};
