@@ -44,6 +44,16 @@ fn checks_run_where_they_are_asked_for() {
             "the line of the second access: {error}"
         );
     }
+    // What was compared is said in one line.
+    let ends_with = |check: &[&str]| {
+        let text = exec(check).ok();
+        text.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        ends_with(&["--check", "poison"]),
+        "checked: 3 uses of what may be poison; nothing is wrong"
+    );
+    assert!(!ends_with(&[]).contains("checked"));
     let error = exec(&["--check", "speed"]);
     assert_eq!(error.status, 2);
 }

@@ -22,6 +22,20 @@ fn pictures_are_written_beside_the_report() {
     let raster = std::fs::read_to_string(&text).unwrap();
     assert!(raster.starts_with("timeline %clamp: 2 blocks of 64 threads\n"));
     assert!(raster.contains("\nexec: 21 issues\n"), "{raster}");
+    assert!(raster.contains("\nstack      1111"), "{raster}");
+    // Without a stack it is the depth of convergence barriers; sizes in two dimensions.
+    let kernel = "tests/kernels/stencil3x3.clif";
+    warpfold(&["exec", "--mode", "its", "--timeline", &text, kernel]).ok();
+    let raster = std::fs::read_to_string(&text).unwrap();
+    let title = "timeline %stencil3x3: 6 blocks (3×2) of 64 threads (8×8)\n";
+    assert!(raster.starts_with(title), "{raster}");
+    assert!(raster.contains("\nbarriers   0000"), "{raster}");
+    warpfold(&["exec", "--mode", "its", "--timeline", &lanes, kernel]).ok();
+    let svg = std::fs::read_to_string(&lanes).unwrap();
+    assert!(svg.contains(">barriers 1<") && !svg.contains("A bracket"));
+    // Blocks in the order of their numbers, not as they were met.
+    let of = |block: &str| svg.rfind(&format!(">{block}<")).unwrap();
+    assert!((1..9).all(|n| of(&format!("block{n}")) < of(&format!("block{}", n + 1))));
 }
 
 #[test]

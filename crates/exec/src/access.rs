@@ -6,6 +6,8 @@
 //! stays. A full warp that reads or writes neighbouring elements of one buffer
 //! takes a path of its own with a single check.
 
+use std::ops::Deref;
+
 use warpfold_ir::{MemFlags, TrapCode};
 
 use crate::counters::{Counters, Side};
@@ -48,13 +50,7 @@ impl Spaces<'_> {
     /// Finds `len` bytes at `address` as lane `lane` sees it. `buffer` is a
     /// guess, and then what was found.
     #[inline(always)]
-    pub(crate) fn find(
-        &self,
-        lane: usize,
-        address: u64,
-        len: usize,
-        buffer: &mut usize,
-    ) -> Option<Found> {
+    fn find(&self, lane: usize, address: u64, len: usize, buffer: &mut usize) -> Option<Found> {
         if address >= GLOBAL_BASE {
             let at = match self.memory.locate_in(*buffer, address, len) {
                 Some(at) => at,
@@ -67,6 +63,26 @@ impl Spaces<'_> {
         } else {
             let offset = address.checked_sub(SHARED_BASE)? as usize;
             (offset + len <= self.shared.len()).then_some(Found::Shared(offset))
+        }
+    }
+
+    /// Bytes that were found.
+    #[inline(always)]
+    pub(crate) fn slice(&self, found: &Found, len: usize) -> &[u8] {
+        match *found {
+            Found::Global(at) => self.memory.slice(at, len),
+            Found::Shared(at) => &self.shared[at..at + len],
+            Found::Local(at) => self.local.slice(at, len),
+        }
+    }
+
+    /// The same to write them, if they can be written.
+    #[inline(always)]
+    pub(crate) fn slice_mut(&mut self, found: &Found, len: usize) -> Option<&mut [u8]> {
+        match *found {
+            Found::Global(at) => self.memory.slice_mut(at, len),
+            Found::Shared(at) => Some(&mut self.shared[at..at + len]),
+            Found::Local(at) => Some(self.local.slice_mut(at, len)),
         }
     }
 
@@ -138,13 +154,13 @@ impl Request {
     }
 
     #[inline(always)]
-    pub(crate) fn fault(&mut self, codes: &mut [TrapCode; LANES], lane: usize, code: TrapCode) {
+    fn fault(&mut self, codes: &mut [TrapCode; LANES], lane: usize, code: TrapCode) {
         self.faults |= 1 << lane;
         codes[lane] = code;
     }
 
     #[inline(always)]
-    pub(crate) fn through(&mut self, lane: usize, found: &Found) {
+    fn through(&mut self, lane: usize, found: &Found) {
         match found {
             Found::Global(_) => self.global |= 1 << lane,
             Found::Shared(_) => self.shared |= 1 << lane,
@@ -173,7 +189,7 @@ pub(crate) fn addresses(r: &Registers, access: &Access) -> [u64; LANES] {
     out
 }
 
-pub(crate) fn misaligned(access: &Access, address: u64) -> bool {
+fn misaligned(access: &Access, address: u64) -> bool {
     access.flags.contains(MemFlags::ALIGNED)
         && !address.is_multiple_of(u64::from(access.bytes.max(1)))
 }
@@ -203,6 +219,44 @@ pub(crate) fn write<T: Lane>(x: T, bytes: &mut [u8], access: &Access) -> bool {
     changed
 }
 
+/// Goes through the lanes that are on, in order. `go` accesses what a lane found and
+/// says whether that changed it; `None` where it cannot be written. Lanes that get
+/// nowhere fault.
+#[inline(always)]
+pub(crate) fn each_lane<'a, S: Deref<Target = Spaces<'a>>>(
+    r: &mut Registers,
+    mut spaces: S,
+    access: &Access,
+    on: On,
+    request: &mut Request,
+    mut go: impl FnMut(&mut Registers, &mut S, usize, &Found) -> Option<bool>,
+) {
+    let mut codes = [access.flags.trap_code(); LANES];
+    let mut buffer = 0;
+    for i in lanes_of(on.mask) {
+        let address = request.address[i];
+        if misaligned(access, address) {
+            request.fault(&mut codes, i, TrapCode::HeapMisaligned);
+            continue;
+        }
+        let found = spaces.find(i, address, access.bytes as usize, &mut buffer);
+        let changed = match &found {
+            Some(found) => go(r, &mut spaces, i, found),
+            None => None,
+        };
+        match (found, changed) {
+            (Some(found), Some(changed)) => {
+                request.changed |= changed;
+                request.through(i, &found);
+            }
+            _ => request.fault(&mut codes, i, access.flags.trap_code()),
+        }
+    }
+    if request.faults != 0 {
+        r.fault = codes;
+    }
+}
+
 /// Executes a load in the lanes that are on.
 pub(crate) fn load(
     r: &mut Registers,
@@ -229,7 +283,6 @@ fn load_as<T: Lane>(
     let n = access.bytes as usize;
     let mut request = Request::new(address);
     let mut new = [T::default(); LANES];
-    let mut codes = [access.flags.trap_code(); LANES];
     if let Some(at) = spaces.row(access, &address, on) {
         let bytes = spaces.memory.slice(at, LANES * n);
         for (x, chunk) in new.iter_mut().zip(bytes.chunks_exact(n)) {
@@ -237,27 +290,17 @@ fn load_as<T: Lane>(
         }
         request.global = u32::MAX;
     } else {
-        let mut buffer = 0;
-        for i in lanes_of(on.mask) {
-            if misaligned(access, address[i]) {
-                request.fault(&mut codes, i, TrapCode::HeapMisaligned);
-                continue;
-            }
-            let Some(found) = spaces.find(i, address[i], n, &mut buffer) else {
-                request.fault(&mut codes, i, access.flags.trap_code());
-                continue;
-            };
-            let bytes = match found {
-                Found::Global(at) => spaces.memory.slice(at, n),
-                Found::Shared(at) => &spaces.shared[at..at + n],
-                Found::Local(at) => spaces.local.slice(at, n),
-            };
-            new[i] = read(bytes, access);
-            request.through(i, &found);
-        }
-        if request.faults != 0 {
-            r.fault = codes;
-        }
+        each_lane(
+            r,
+            spaces,
+            access,
+            on,
+            &mut request,
+            |_, spaces, i, found| {
+                new[i] = read(spaces.slice(found, n), access);
+                Some(false)
+            },
+        );
     }
     let on = On {
         mask: request.done(),
@@ -292,7 +335,6 @@ fn store_as<T: Lane>(
 ) -> Request {
     let n = access.bytes as usize;
     let mut request = Request::new(address);
-    let mut codes = [access.flags.trap_code(); LANES];
     let values = T::file(r)[usize::from(op.a)].0;
     if let Some(at) = spaces.row(access, &address, on)
         && let Some(bytes) = spaces.memory.slice_mut(at, LANES * n)
@@ -303,32 +345,16 @@ fn store_as<T: Lane>(
         request.global = u32::MAX;
         return request;
     }
-    let mut buffer = 0;
-    for i in lanes_of(on.mask) {
-        if misaligned(access, address[i]) {
-            request.fault(&mut codes, i, TrapCode::HeapMisaligned);
-            continue;
-        }
-        let Some(found) = spaces.find(i, address[i], n, &mut buffer) else {
-            request.fault(&mut codes, i, access.flags.trap_code());
-            continue;
-        };
-        let bytes = match found {
-            Found::Global(at) => match spaces.memory.slice_mut(at, n) {
-                Some(bytes) => bytes,
-                None => {
-                    request.fault(&mut codes, i, access.flags.trap_code());
-                    continue;
-                }
-            },
-            Found::Shared(at) => &mut spaces.shared[at..at + n],
-            Found::Local(at) => spaces.local.slice_mut(at, n),
-        };
-        request.changed |= write(values[i], bytes, access);
-        request.through(i, &found);
-    }
-    if request.faults != 0 {
-        r.fault = codes;
-    }
+    each_lane(
+        r,
+        spaces,
+        access,
+        on,
+        &mut request,
+        |_, spaces, i, found| {
+            let bytes = spaces.slice_mut(found, n)?;
+            Some(write(values[i], bytes, access))
+        },
+    );
     request
 }

@@ -155,15 +155,6 @@ impl Warp {
     pub(crate) fn stack_depth(&self) -> usize {
         self.below + self.stack.depth()
     }
-
-    /// Others may have acted: what was seen of any frame proves nothing.
-    pub(crate) fn forget_progress(&mut self) {
-        self.progress.forget();
-        self.its.forget_progress();
-        for frame in &mut self.callers {
-            frame.progress.forget();
-        }
-    }
 }
 
 impl<'a> Engine<'a> {
@@ -355,6 +346,7 @@ impl<'a> Engine<'a> {
             return;
         };
         w.below -= caller.stack.depth();
+        self.noted.keep(w.callers.len());
         w.local.release(w.state.slots);
         let frame = w.swap(caller);
         self.recycle(frame);
@@ -469,6 +461,7 @@ impl<'a> Engine<'a> {
     }
 
     fn retire_from_callers(&mut self, w: &mut Warp, lanes: u32) {
+        self.noted.keep(0);
         for frame in &mut w.callers {
             let depth = frame.stack.depth();
             frame.stack.retire(lanes);
@@ -503,10 +496,10 @@ impl CallSite {
 
 #[cfg(test)]
 mod tests {
-    use warpfold_ir::parse_module;
+    use warpfold_ir::{Block, parse_module};
 
     use crate::stack::LOOKS;
-    use crate::{Arg, ExecOptions, Launch, run_functions};
+    use crate::{Arg, ExecOptions, Launch, StackEntry, run_functions};
 
     const DOWN: &str = "\
 function %main(i32 varying) -> i32 {
@@ -544,21 +537,96 @@ block2:
             let text = DOWN.replace("v7 = udiv.i32 v3, v0\n    ret v7", end);
             let module = parse_module(&text).expect("valid text");
             let functions: Vec<_> = module.functions.iter().collect();
-            let looks = |depth: u128| {
+            let looks = |depth: u128, timeline: bool| {
                 LOOKS.set(0);
                 let args = (0..32).map(|lane| depth + 3 * lane).collect();
                 let launch = Launch::linear(1, 32).with_args(vec![Arg::Varying(args)]);
                 let options = ExecOptions {
                     call_depth: 10_000,
+                    timeline,
                     ..ExecOptions::default()
                 };
                 let run = run_functions(&functions, 0, &launch, &options).expect("it ends");
                 assert_eq!(run.traps.len(), traps);
                 assert!(u128::from(run.counters.max_call_depth) > depth);
+                if let Some(t) = run.timeline {
+                    assert_eq!(t.deepest, at_the_bottom(depth as u32));
+                }
                 LOOKS.get()
             };
-            let (once, twice) = (looks(1_000), looks(2_000));
-            assert!(twice < 3 * once, "{once} looks, then {twice}");
+            for timeline in [false, true] {
+                let (once, twice) = (looks(1_000, timeline), looks(2_000, timeline));
+                assert!(twice < 3 * once, "{once} looks, then {twice}");
+            }
         }
+    }
+
+    /// A lane that traps far down is gone from what was noted of all frames above, and a
+    /// frame that was left is noted anew.
+    #[test]
+    fn what_is_noted_of_callers_is_as_they_are() {
+        let text = DOWN.replace(
+            "    v1 = const.i32 0\n    v2 = icmp",
+            "    v1 = const.i32 0
+    v8 = const.i32 1000020
+    v9 = icmp.i32 eq v0, v8
+    trap if v9, user7
+    v2 = icmp",
+        );
+        let main = "    v1 = call fn0(v0)\n    ret v1";
+        let text = text.replace(
+            main,
+            "    v2 = const.i32 9
+    v3 = call fn0(v2)
+    jump block1
+
+block1:
+    v1 = call fn0(v0)
+    ret v1",
+        );
+        let text = text.replace("v7 = udiv.i32 v3, v0\n    ret v7", "ret v0");
+        let module = parse_module(&text).expect("valid text");
+        let functions: Vec<_> = module.functions.iter().collect();
+        for (other, traps, left) in [(1_000_040, 1, 1), (40, 0, 3)] {
+            let args = Arg::Varying(vec![40, other]);
+            let launch = Launch::linear(1, 2).with_args(vec![args]);
+            let options = ExecOptions {
+                timeline: true,
+                ..ExecOptions::default()
+            };
+            let run = run_functions(&functions, 0, &launch, &options).expect("it ends");
+            assert_eq!(run.traps.len(), traps);
+            let deepest = run.timeline.expect("it was asked for").deepest;
+            assert_eq!(deepest.len(), 1 + 40 + 1);
+            assert!(deepest.iter().all(|e| e.mask == left), "{deepest:?}");
+            assert!(deepest[..41].iter().all(|e| e.pc == Block::from_u32(1)));
+        }
+    }
+
+    /// The stacks when the last lane of 32 is at the bottom, 3 frames below the one
+    /// before it and so on, the first one `depth` calls deep.
+    fn at_the_bottom(depth: u32) -> Vec<StackEntry> {
+        let entry = |function, pc: u32, join: Option<u32>, mask| StackEntry {
+            function,
+            pc: Block::from_u32(pc),
+            join: join.map(Block::from_u32),
+            mask,
+        };
+        let mut all = vec![entry(0, 0, None, u32::MAX)];
+        let mut lanes = u32::MAX;
+        for level in 0..depth + 3 * 31 {
+            let beyond = level.checked_sub(depth);
+            match beyond.is_some_and(|n| n % 3 == 0) {
+                // The lowest lane waits at the join.
+                true => {
+                    all.push(entry(1, 2, None, lanes));
+                    lanes &= lanes - 1;
+                    all.push(entry(1, 1, Some(2), lanes));
+                }
+                false => all.push(entry(1, 1, None, lanes)),
+            }
+        }
+        all.push(entry(1, 0, None, lanes));
+        all
     }
 }

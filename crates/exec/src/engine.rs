@@ -20,6 +20,7 @@ use crate::memory::{GLOBAL_BASE, Memory};
 use crate::outcome::{Ending, Outcome, Returns, Site, TrapRecord};
 use crate::program::Program;
 use crate::progress::Progress;
+use crate::record::Noted;
 use crate::registers::{LANES, Registers, lanes_of};
 use crate::stack::Stack;
 use crate::tally::Tally;
@@ -49,6 +50,8 @@ pub(crate) struct Engine<'a> {
     pub records_left: u64,
     pub too_many_records: bool,
     pub timeline: Option<Timeline>,
+    /// What it has of the stacks of callers.
+    pub noted: Noted,
     /// For the model of time.
     pub timing: Option<Recorder>,
     pub events: Option<Vec<Event>>,
@@ -109,7 +112,11 @@ impl<'a> Engine<'a> {
             steps_left: options.step_limit,
             records_left: options.record_limit,
             too_many_records: false,
-            timeline: options.timeline.then(Timeline::default),
+            timeline: options.timeline.then(|| Timeline {
+                mode: options.mode,
+                ..Timeline::default()
+            }),
+            noted: Noted::default(),
             timing: match &options.timing {
                 Some(model) => Some(Recorder::new(linked, model, dims.warps)?),
                 None => None,
@@ -185,6 +192,7 @@ impl<'a> Engine<'a> {
                 w.first_thread = first_thread;
                 w.counters = WarpCounters::default();
                 w.progress = Progress::new();
+                w.age = 0;
                 w.open.clear();
             } else {
                 warps.push(Warp {
@@ -202,6 +210,7 @@ impl<'a> Engine<'a> {
                     tid: self.thread_ids(first),
                     counters: WarpCounters::default(),
                     progress: Progress::new(),
+                    age: 0,
                     alone: false,
                     open: Vec::new(),
                     its: Its::default(),
@@ -270,7 +279,7 @@ impl<'a> Engine<'a> {
                 if *state == State::Waiting {
                     *state = State::Ready;
                     if waiting > 1 {
-                        w.forget_progress();
+                        w.age += 1;
                     }
                 }
             }

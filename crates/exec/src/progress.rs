@@ -16,7 +16,8 @@
 //! [`its::progress`](crate::its::progress).
 //!
 //! Only lanes that live count. Where another warp took part in a barrier
-//! since, the snapshot is void: the warp may have waited for it.
+//! since, the snapshot is void: the warp may have waited for it. So each snapshot
+//! has the warp's *age*, the number of such barriers.
 
 use crate::registers::{Kind, Place, Registers};
 use crate::stack::Stack;
@@ -48,6 +49,8 @@ struct Snapshot {
     stack: Stack,
     /// Number of stores that had changed a byte.
     changes: u64,
+    /// How often others might have acted.
+    age: u64,
 }
 
 /// What is known of a warp's progress.
@@ -71,19 +74,15 @@ impl Progress {
         }
     }
 
-    /// Others may have acted: what was seen so far proves nothing.
-    pub(crate) fn forget(&mut self) {
-        self.snapshot = None;
-    }
-
     /// At a back edge, after the lanes have moved: whether the warp has been
-    /// in this state before. `alone` says that no other warp can run.
+    /// in this state before. `alone` says that no other warp can run, `age` how often
+    /// others might have acted: what was seen before that proves nothing.
     pub(crate) fn repeats(
         &mut self,
         registers: &Registers,
         stack: &Stack,
         live: u32,
-        changes: u64,
+        (changes, age): (u64, u64),
         alone: bool,
     ) -> bool {
         if !self.back_edges.pass() {
@@ -91,7 +90,7 @@ impl Progress {
         }
         if let Some(old) = &self.snapshot
             && alone
-            && old.changes == changes
+            && (old.changes, old.age) == (changes, age)
             && old.stack == *stack
         {
             let differs = |at: Place| !registers.same(&old.registers, at, live);
@@ -109,6 +108,7 @@ impl Progress {
                 registers: registers.clone(),
                 stack: stack.clone(),
                 changes,
+                age,
             }));
         }
         false

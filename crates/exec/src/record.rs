@@ -10,8 +10,54 @@ use crate::launch::Mode;
 use crate::outcome::{Site, TrapRecord};
 use crate::program::{Access, Issues, Op};
 use crate::registers::{Place, lanes_of};
+#[cfg(test)]
+use crate::stack::LOOKS;
+use crate::stack::Stack;
 use crate::timeline::{Issue, Pass, StackEntry};
 use crate::warp::{Cursor, Warp};
+
+/// Of which callers' stacks the timeline's deepest has the entries, as they are still:
+/// a caller's change only where it goes on or lanes leave. So a recursion is noted a
+/// frame at a time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Noted {
+    /// Block of the grid and warp.
+    warp: (u64, u32),
+    /// By frame, the kernel's first: where its entries end.
+    ends: Vec<usize>,
+}
+
+impl Noted {
+    /// Only the first `callers` frames are as they were.
+    pub(crate) fn keep(&mut self, callers: usize) {
+        self.ends.truncate(callers);
+    }
+
+    /// Puts the stacks of a warp into `deepest`.
+    fn note(&mut self, deepest: &mut Vec<StackEntry>, w: &Warp) {
+        let warp = (w.grid_block, w.number);
+        if self.warp != warp {
+            self.warp = warp;
+            self.ends.clear();
+        }
+        deepest.truncate(self.ends.last().copied().unwrap_or(0));
+        let mut add = |function: usize, stack: &Stack| {
+            #[cfg(test)]
+            LOOKS.set(LOOKS.get() + 1);
+            deepest.extend(stack.entries().iter().map(|e| StackEntry {
+                function,
+                pc: e.pc,
+                join: e.join,
+                mask: e.mask,
+            }));
+            deepest.len()
+        };
+        for frame in &w.callers[self.ends.len()..] {
+            self.ends.push(add(frame.state.function, &frame.stack));
+        }
+        add(w.state.function, &w.stack);
+    }
+}
 
 impl Engine<'_> {
     /// Whether `n` more records are allowed. When not, the launch ends at the
@@ -152,18 +198,7 @@ impl Engine<'_> {
         }
         self.tally.counters.max_depth = depth;
         if let Some(t) = &mut self.timeline {
-            let callers = w.callers.iter().map(|f| (f.state.function, &f.stack));
-            let all = callers.chain([(w.state.function, &w.stack)]);
-            t.deepest = all
-                .flat_map(|(function, stack)| {
-                    stack.entries().iter().map(move |e| StackEntry {
-                        function,
-                        pc: e.pc,
-                        join: e.join,
-                        mask: e.mask,
-                    })
-                })
-                .collect();
+            self.noted.note(&mut t.deepest, w);
         }
     }
 

@@ -28,8 +28,8 @@ pub(crate) struct Entry {
 
 #[cfg(test)]
 thread_local! {
-    /// How often this thread looked at a stack to see how deep it is, or to take
-    /// lanes out.
+    /// How often this thread looked at a stack to see how deep it is, to take lanes
+    /// out, or to note it.
     pub(crate) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 

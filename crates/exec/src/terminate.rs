@@ -170,9 +170,10 @@ impl Engine<'_> {
     fn check_progress(&mut self, w: &mut Warp, mask: u32) -> Result<(), ExecError> {
         let round = match self.options.mode {
             Mode::Stack => {
-                let repeats =
-                    w.progress
-                        .repeats(&w.registers, &w.stack, w.live, self.changes, w.alone);
+                let now = (self.changes, w.age);
+                let repeats = w
+                    .progress
+                    .repeats(&w.registers, &w.stack, w.live, now, w.alone);
                 w.stack.top().filter(|_| repeats).map(|e| (e.pc, e.mask))
             }
             Mode::Its => self.its_round(w, mask),

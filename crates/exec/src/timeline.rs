@@ -7,6 +7,7 @@
 
 use warpfold_ir::Block;
 
+use crate::launch::Mode;
 use crate::outcome::Site;
 
 /// One entry of a block by one group of lanes.
@@ -54,6 +55,8 @@ pub struct StackEntry {
 /// The record of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Timeline {
+    /// How lanes were scheduled, which says what the depth of a pass is.
+    pub mode: Mode,
     /// Block passes, in order.
     pub passes: Vec<Pass>,
     /// Issues, in order.

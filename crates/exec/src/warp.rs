@@ -75,6 +75,8 @@ pub(crate) struct Warp {
     pub tid: [[u32; LANES]; 3],
     pub counters: WarpCounters,
     pub progress: Progress,
+    /// How often other warps might have acted while it waited at a barrier.
+    pub age: u64,
     /// Whether no other warp of the block can run.
     pub alone: bool,
     /// Executions of region heads whose lanes are inside.

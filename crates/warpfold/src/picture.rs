@@ -109,11 +109,19 @@ fn volume(sizes: [u32; 3]) -> u64 {
 fn title(func: &Function, (grid, block): ([u32; 3], [u32; 3])) -> String {
     let (blocks, threads) = (volume(grid), volume(block));
     let plural = |n: u64| if n == 1 { "" } else { "s" };
+    // `16×8` where there is more than one dimension.
+    let sizes = |n: [u32; 3]| match n {
+        [_, 1, 1] => String::new(),
+        [x, y, 1] => format!(" ({x}×{y})"),
+        [x, y, z] => format!(" ({x}×{y}×{z})"),
+    };
     format!(
-        "%{}: {blocks} block{} of {threads} thread{}",
+        "%{}: {blocks} block{}{} of {threads} thread{}{}",
         func.name,
         plural(blocks),
-        plural(threads)
+        sizes(grid),
+        plural(threads),
+        sizes(block)
     )
 }
 

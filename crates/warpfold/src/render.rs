@@ -4,6 +4,7 @@
 //! becomes text or JSON. Both show the same numbers; neither computes any.
 
 mod build;
+mod checked;
 mod counters;
 mod explain;
 mod figure;

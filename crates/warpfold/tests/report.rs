@@ -11,7 +11,7 @@ use warpfold::launch::Overrides;
 use warpfold::machine::{MACHINES, Machine};
 use warpfold::opt::policy::POLICIES;
 use warpfold::{
-    Canonical, Decider, Options, RunOptions, Settings, Source, Syntax, compare, render,
+    Canonical, Decider, Options, RunChecks, RunOptions, Settings, Source, Syntax, compare, render,
 };
 
 /// The files that say what reports are made of.
@@ -273,6 +273,11 @@ fn reports() -> Vec<(&'static str, Value)> {
         let run = RunOptions {
             timeline: true,
             timing: Some(TimingModel::new(&ampere, LoadLevel::L1).unwrap()),
+            checks: RunChecks {
+                uniformity: true,
+                poison: true,
+                races: false,
+            },
             ..RunOptions::default()
         };
         let profiled = plain.clone().profile(&launch, &run).unwrap();

@@ -9,7 +9,7 @@
 use warpfold_ir::Block;
 
 use super::syncs::Syncs;
-use super::{At, Convergence, Group, Its};
+use super::{At, Convergence, Group};
 use crate::engine::Engine;
 use crate::progress::BackEdges;
 use crate::registers::Registers;
@@ -26,6 +26,7 @@ struct Snapshot {
     registers: Registers,
     others: Vec<(usize, Registers)>,
     changes: u64,
+    age: u64,
     made: u64,
 }
 
@@ -34,13 +35,6 @@ struct Snapshot {
 pub(crate) struct Progress {
     back_edges: BackEdges,
     snapshot: Option<Box<Snapshot>>,
-}
-
-impl Its {
-    /// Others may have acted: what was seen so far proves nothing.
-    pub(crate) fn forget_progress(&mut self) {
-        self.progress.snapshot = None;
-    }
 }
 
 impl Snapshot {
@@ -56,6 +50,7 @@ impl Snapshot {
             registers: w.registers.clone(),
             others: others.map(|(i, _, f)| (i, f.registers.clone())).collect(),
             changes,
+            age: w.age,
             made: its.frames.made,
         }
     }
@@ -64,7 +59,8 @@ impl Snapshot {
         let its = &w.its;
         let same =
             |a: &Registers, b: &Registers, lanes: u32| a.places().all(|at| a.same(b, at, lanes));
-        (self.changes, self.made, self.running) == (changes, its.frames.made, its.frames.running)
+        (self.changes, self.age) == (changes, w.age)
+            && (self.made, self.running) == (its.frames.made, its.frames.running)
             && self.current == its.current
             && self.groups == its.groups
             && self.barriers == its.barriers

@@ -38,7 +38,7 @@ impl Timeline {
             }
             out.push('\n');
             for strip in &kind.strips {
-                strip_text(&mut out, strip);
+                strip_text(&mut out, strip, self.depth.name());
             }
         }
         if let Some(text) = self.not_shown() {
@@ -53,7 +53,7 @@ impl Timeline {
     }
 }
 
-fn strip_text(out: &mut String, strip: &Strip) {
+fn strip_text(out: &mut String, strip: &Strip, depth_of: &str) {
     let s = if strip.issues == 1 { "" } else { "s" };
     let _ = writeln!(out, "{}: {} issue{s}", strip.version, strip.issues);
     let high = strip.repeats.iter().map(|r| r.height).max();
@@ -81,7 +81,7 @@ fn strip_text(out: &mut String, strip: &Strip) {
     };
     let depths: String = strip.slabs.iter().flat_map(depth).collect();
     let cut = if strip.cut { "…" } else { "" };
-    let _ = writeln!(out, "stack      {depths}{cut}");
+    let _ = writeln!(out, "{depth_of:<10} {depths}{cut}");
 }
 
 fn lane_row(strip: &Strip, lane: usize) -> String {

@@ -62,7 +62,7 @@ pub(super) struct Slab {
     pub issues: u64,
     /// By lane: how often it was in each state, by position in [`Lane::ALL`].
     pub lanes: [[u32; 5]; LANES],
-    /// Most entries on the stack.
+    /// Most of what [`Depth`] says.
     pub depth: u32,
 }
 
@@ -119,7 +119,7 @@ pub(super) struct Strip {
     pub issues: u64,
     /// Lanes that were on, of all.
     pub on: u64,
-    /// Deepest stack.
+    /// The most of any pass.
     pub depth: u32,
 }
 
@@ -142,6 +142,27 @@ pub struct Timeline {
     /// Warps that are not shown.
     pub(super) hidden: u64,
     pub(super) blocks: Vec<String>,
+    /// What the depth of a pass counts.
+    pub(super) depth: Depth,
+}
+
+/// What the depth of a pass counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Depth {
+    /// Entries on the stacks.
+    Stack,
+    /// Convergence barriers that the lanes are inside of.
+    Barriers,
+}
+
+impl Depth {
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stack => "stack",
+            Self::Barriers => "barriers",
+        }
+    }
 }
 
 /// A pass of a warp: what makes it the same as another.
@@ -156,6 +177,11 @@ struct Token {
 impl Timeline {
     /// The timeline of a subject; `None` if a run was not recorded.
     pub fn new(subject: &Subject<'_>) -> Option<Self> {
+        let mut runs = subject.versions.iter().map(|v| v.run.timeline.as_ref());
+        let depth = match runs.find_map(|t| t.map(|t| t.mode)) {
+            Some(exec::Mode::Its) => Depth::Barriers,
+            _ => Depth::Stack,
+        };
         let mut blocks = Blocks::default();
         let mut versions = Vec::new();
         let mut tokens = Tokens::default();
@@ -199,6 +225,7 @@ impl Timeline {
             kinds: kinds.collect(),
             hidden: rest.iter().map(|(_, w)| w.len() as u64).sum(),
             blocks: blocks.names,
+            depth,
         })
     }
 

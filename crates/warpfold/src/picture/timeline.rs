@@ -3,11 +3,11 @@
 //!
 //! From top to bottom a strip has brackets over stretches that stand for
 //! several, names of blocks where they fit, 32 rows of lanes, and the depth of
-//! the stack.
+//! the stack, or of convergence barriers.
 
 use super::palette::{self, DIM, FAINT, INK, WHITE};
 use super::scene::{Anchor, Bounds, Label, Scene, Step, mono_width};
-use super::strips::{Kind, LANES, Lane, Slab, Strip, Timeline};
+use super::strips::{Depth, Kind, LANES, Lane, Slab, Strip, Timeline};
 
 const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 118.0;
@@ -16,7 +16,7 @@ const RIGHT: f64 = 24.0;
 const LANE: f64 = 4.0;
 /// Height of a row of names or brackets.
 const ROW: f64 = 14.0;
-/// Height of the stack's graph.
+/// Height of the graph of depth.
 const STACK: f64 = 22.0;
 /// Widest column.
 const WIDEST: f64 = 48.0;
@@ -45,6 +45,7 @@ impl Timeline {
             columns,
             y: 30.0,
             names: &self.blocks,
+            depth: self.depth,
         };
         let title = Label::sans(16.0, 24.0, 15.0, &self.title).bold();
         drawing.scene.label(title);
@@ -59,7 +60,8 @@ impl Timeline {
                 .label(Label::sans(16.0, y, 11.0, text).colored(DIM));
             drawing.y += 24.0;
         }
-        drawing.legend();
+        let strips = self.kinds.iter().flat_map(|k| &k.strips);
+        drawing.legend(strips.clone().any(|s| !s.repeats.is_empty()));
         drawing.scene.height = drawing.y;
         drawing.scene
     }
@@ -73,6 +75,7 @@ struct Drawing<'a> {
     /// Where the next thing goes.
     y: f64,
     names: &'a [String],
+    depth: Depth,
 }
 
 impl Drawing<'_> {
@@ -267,7 +270,7 @@ impl Drawing<'_> {
         self.y = bottom;
     }
 
-    /// The depth of the stack, as steps.
+    /// The depth of the stack or of barriers, as steps.
     fn stack(&mut self, strip: &Strip, deepest: u32) {
         let (top, bottom) = (self.y, self.y + STACK);
         let most = f64::from(deepest.max(1));
@@ -283,7 +286,10 @@ impl Drawing<'_> {
         self.scene.area(steps, FAINT, 1.0);
         self.scene
             .line((LEFT, bottom), (self.x(at), bottom), DIM, 0.8);
-        let text = format!("stack depth {}", strip.depth);
+        let text = match self.depth {
+            Depth::Stack => format!("stack depth {}", strip.depth),
+            Depth::Barriers => format!("barriers {}", strip.depth),
+        };
         let label = Label::mono(LEFT - 7.0, top + 13.0, 9.0, text).anchored(Anchor::End);
         self.scene.label(label.colored(DIM));
     }
@@ -305,12 +311,14 @@ impl Drawing<'_> {
         self.y += 30.0;
     }
 
-    fn legend(&mut self) {
+    fn legend(&mut self, brackets: bool) {
         let y = self.y + 6.0;
         self.scene.line((16.0, y), (WIDTH - 16.0, y), FAINT, 1.0);
         self.y = y + 22.0;
-        let blocks = self.names.iter().enumerate();
-        let blocks: Vec<_> = blocks
+        // By their numbers, not in the order in which they were met.
+        let mut blocks: Vec<_> = self.names.iter().enumerate().collect();
+        blocks.sort_by_key(|(n, name)| (by_number(name), *n));
+        let blocks: Vec<_> = (blocks.into_iter())
             .map(|(n, name)| (palette::block(n), name.clone()))
             .collect();
         self.swatches("lane on, in", &blocks);
@@ -324,7 +332,10 @@ impl Drawing<'_> {
             .map(|(lane, text)| (grey(lane), text.to_owned()))
             .to_vec();
         self.swatches("lane lost", &lost);
-        let text = "Lane 0 is the top row. A bracket ×n is a stretch that runs n times and is drawn once; where lanes differ between its runs, colour is as deep as a lane is on often.";
+        let mut text = "Lane 0 is the top row.".to_owned();
+        if brackets {
+            text += " A bracket ×n is a stretch that runs n times and is drawn once; where lanes differ between its runs, colour is as deep as a lane is on often.";
+        }
         let y = self.y;
         self.scene
             .label(Label::sans(16.0, y, SMALL, text).colored(DIM));
@@ -355,6 +366,12 @@ impl Drawing<'_> {
         }
         self.y += 22.0;
     }
+}
+
+/// A name without the number at its end, and that number.
+fn by_number(name: &str) -> (&str, u32) {
+    let text = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (text, name[text.len()..].parse().unwrap_or(0))
 }
 
 /// A round distance, so that at most `most` of it make up `all`.
@@ -412,6 +429,7 @@ mod tests {
             }],
             hidden: 0,
             blocks: vec!["block0".to_owned()],
+            depth: Depth::Stack,
         };
         let scene = timeline.scene();
         let boxes: Vec<Bounds> = scene.labels().map(Label::bounds).collect();

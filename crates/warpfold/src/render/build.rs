@@ -17,7 +17,7 @@ use super::model::{
     OriginDoc, PassDoc, PriorDoc, RemovedDoc, RunDoc, SamenessDoc, SettingsDoc, StraightDoc,
     TrapDoc, VERSION,
 };
-use super::timing;
+use super::{checked, timing};
 use crate::measure::Outcome;
 use crate::road::{Lowered, Optimized};
 use crate::same::Sameness;
@@ -399,6 +399,7 @@ fn version(
             })
             .collect(),
         timing: run.timing.as_ref().map(timing::doc),
+        checked: run.checked.as_ref().map(checked::doc),
         timeline: run
             .timeline
             .as_ref()

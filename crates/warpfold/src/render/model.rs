@@ -491,9 +491,29 @@ pub struct RunDoc {
     /// Cycles by the timing model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timing: Option<TimingDoc>,
+    /// How much was checked while it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<CheckedDoc>,
     /// Lanes × issues, by pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Vec<PassDoc>>,
+}
+
+/// How much was checked while a version ran; nothing of it was wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CheckedDoc {
+    /// Claims about values, each time they were compared with the lanes of a warp.
+    pub claims: u64,
+    /// Comparisons of what these have in common among warps.
+    pub among_warps: u64,
+    /// Claims about branches and blocks.
+    pub control: u64,
+    /// Uses that must not be poison.
+    pub poison: u64,
+    /// Bytes accessed that were compared with earlier accesses.
+    pub bytes: u64,
+    /// What was not compared because too much was kept already.
+    pub unrecorded: u64,
 }
 
 /// What the timing model says of a run.

@@ -7,12 +7,13 @@
 
 use std::fmt::Write;
 
+use super::figure::Figure;
 use super::model::{
     BranchDoc, CostDoc, Document, EstimateDoc, HintDoc, LaunchDoc, OriginDoc, RunDoc, TrapDoc,
 };
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
-use super::{counters, timeline, timing};
+use super::{checked, counters, timeline, timing};
 use warpfold_machine::Cost;
 
 /// What is said of a kernel without conditional branches that calls functions
@@ -65,6 +66,7 @@ pub fn render(doc: &Document, paint: Paint) -> String {
         all => section(&mut out, &counters::side_by_side(all, paint)),
     }
     section(&mut out, &timing::text(&doc.runs, paint));
+    section(&mut out, &checked::text(&doc.runs, paint));
     for run in &doc.runs {
         if !run.traps.is_empty() {
             section(&mut out, &traps(run, paint));
@@ -345,7 +347,15 @@ fn cost_text(cost: &CostDoc, doc: &Document, paint: Paint) -> String {
             out.push_str(", the prediction being for the launches of the profile\n");
         } else {
             let off = predicted - after;
-            let _ = writeln!(out, ", {}", paint.tone(Tone::Warn, format!("off by {off}")));
+            let _ = write!(out, ", {}", paint.tone(Tone::Warn, format!("off by {off}")));
+            let after = doc.runs.iter().find(|r| r.version == "after");
+            match after.and_then(|r| r.counters.get("yields")) {
+                Some(Figure::Count(n)) if n > 0 => {
+                    let s = if n == 1 { "" } else { "s" };
+                    let _ = writeln!(out, "; it has {n} yield{s}, which are not predicted");
+                }
+                _ => out.push('\n'),
+            }
         }
     } else if let Some(predicted) = cost.predicted {
         let _ = write!(out, "predicted cost on {name}: {predicted}");
