@@ -408,10 +408,11 @@ impl Graph<'_> {
     }
 
     /// Whether every edge, but for those that carry the parameter `p` itself,
-    /// carries its number.
+    /// carries its number. One that does need not speak for the others: it may
+    /// carry a copy of `p`.
     pub fn brings_one_number(&self, func: &Function, p: Value) -> bool {
-        let mut others = self.brought(func, p).filter(|&a| a != p);
-        others.next().is_some_and(|a| self.numbers.same(a, p))
+        let mut others = self.brought(func, p).filter(|&a| a != p).peekable();
+        others.peek().is_some() && others.all(|a| self.numbers.same(a, p))
     }
 
     /// Whether a pass of the block of parameter `p` may give it another value,
