@@ -24,7 +24,9 @@ use warpfold_analysis::uniformity::Uniformity;
 use warpfold_ir::{Function, Terminator};
 
 pub use ifconv::decide::Choice;
-pub use ifconv::{Assumed, Context, Conversion, Owners, SourceBranch, choices, convert};
+pub use ifconv::{
+    Assumed, Context, Conversion, Misfit, Owners, SourceBranch, choices, convert, misfits,
+};
 pub use log::{CallStep, ExitMade, Inlined, Log};
 pub use pass::{ModulePassRow, PassRow, passes};
 pub use prior::Prior;
