@@ -55,14 +55,11 @@ pub fn misfits(canonical: &Function, cx: &Context<'_>) -> Vec<Misfit> {
     let mut found = Vec::new();
     for (&head, skips) in &choice.straight {
         let mut say = |what: String| {
-            let there = canonical.layout.contains(&head);
-            found.push(Misfit {
-                head,
-                origin: there
-                    .then(|| canonical.block(head).origin)
-                    .unwrap_or_default(),
-                what,
-            });
+            let origin = match canonical.layout.contains(&head) {
+                true => canonical.block(head).origin,
+                false => Origin::NONE,
+            };
+            found.push(Misfit { head, origin, what });
         };
         let Some(&id) = by_head.get(&head) else {
             say(format!("{head} heads no region"));
