@@ -11,7 +11,8 @@
 //! of these belongs to the segment it ends, the terminator to the last; segments
 //! count from 0.
 //!
-//! Counts saturate. A profile names blocks of the function it was taken on.
+//! Counts saturate, and so do the prices that are made of them, at about 2^53 issues
+//! for the whole function. A profile names blocks of the function it was taken on.
 
 use std::collections::BTreeMap;
 

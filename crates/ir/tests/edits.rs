@@ -73,3 +73,24 @@ fn instructions_go_where_they_are_put() {
     assert_eq!(f.def_inst(v), Some(inst));
     verify(&f).expect("still sound");
 }
+
+#[test]
+fn a_target_that_is_not_there_is_none() {
+    let f = warpfold_ir::parse_module(
+        "function %f(i32, pred) {\nblock0(v0: i32, v1: pred):\n    \
+         switch v0, [block1(v0), block2], block1(v0)\nblock1(v2: i32):\n    br v1, block2, block3\n\
+         block2:\n    jump block3\nblock3:\n    ret\n}\n",
+    )
+    .expect("a module")
+    .functions
+    .remove(0);
+    for (b, count) in f.layout.iter().zip([3, 2, 1, 0]) {
+        let term = f.term(*b);
+        assert_eq!(term.targets().len(), count);
+        for edge in 0..5u32 {
+            let target = term.targets().get(edge as usize).copied();
+            assert_eq!(term.target(edge), target, "{b} edge {edge}");
+        }
+        assert_eq!(term.target(u32::MAX), None);
+    }
+}

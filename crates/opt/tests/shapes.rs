@@ -9,7 +9,7 @@ use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::{Cheapest, Policy, Question};
 use warpfold_opt::report::{Force, Form, Priced, Verdict};
 use warpfold_opt::{
-    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, mark_proven,
+    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, mark_proven, misfits,
 };
 
 struct Case {
@@ -299,6 +299,45 @@ fn all_legal_assignments_are_listed() {
         let votes = c.func.to_string().matches("vote").count();
         let skipped = choice.straight.values().flatten().filter(|s| **s).count();
         assert_eq!(votes, skipped, "{}", c.func);
+    }
+}
+
+/// Choices made by hand: each part that cannot be is said, and nothing wrong comes of it.
+#[test]
+fn what_no_assignment_can_have_is_said() {
+    let case = case(CHAIN, "unit");
+    let all = case.with(None, None, None, |cx| choices(&case.func, cx, 8));
+    for choice in all.iter().flatten() {
+        let said = case.with(None, None, Some(choice), |cx| misfits(&case.func, cx));
+        assert_eq!(said, [], "{choice:?}");
+    }
+    let heads: Vec<Block> = all
+        .iter()
+        .flatten()
+        .flat_map(|c| c.straight.keys().copied())
+        .collect();
+    let inside = heads.iter().max().expect("a head").as_u32();
+    for block in (0..inside + 3)
+        .chain([1_000, u32::MAX - 1])
+        .map(Block::from_u32)
+    {
+        for skips in [vec![], vec![true; 2], vec![true; 9], vec![false; 9]] {
+            let choice = Choice {
+                straight: [(block, skips.clone())].into(),
+            };
+            let listed = all.iter().flatten().any(|c| {
+                let pads = |s: &Vec<bool>| {
+                    skips.len() <= s.len()
+                        && s.iter().zip(&skips).all(|(a, b)| a == b)
+                        && s[skips.len()..].iter().all(|s| !s)
+                };
+                c.straight.len() == 1 && c.straight.get(&block).is_some_and(pads)
+            });
+            let said = case.with(None, None, Some(&choice), |cx| misfits(&case.func, cx));
+            assert_eq!(said.is_empty(), listed, "{choice:?}: {said:?}");
+            let c = case.with(None, None, Some(&choice), |cx| convert(&case.func, cx));
+            verify(&c.func).unwrap_or_else(|e| panic!("{e}\n{}", c.func));
+        }
     }
 }
 

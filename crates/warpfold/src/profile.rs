@@ -25,6 +25,11 @@ use crate::error::{Diagnostic, Errors};
 /// The version of the format.
 pub const PROFILE_VERSION: u32 = 1;
 
+/// The largest count that a file may hold. Prices are sums of products of counts in
+/// 64 bits, thousandths of an issue; with larger counts they would reach the end of
+/// these and no longer compare.
+pub const MAX_COUNT: u64 = 1 << 40;
+
 /// What a profile file holds.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -372,6 +377,7 @@ impl ProfileFile {
             profile: Profile::new(),
             errors: Vec::new(),
         };
+        fit.sizes(self);
         fit.branches(&self.branches);
         fit.blocks(&self.blocks);
         fit.regions(&self.regions);
@@ -404,6 +410,40 @@ impl Fit<'_> {
             format!("inst{inst}, line {line}")
         };
         self.errors.push(format!("the branch at {at}: {what}"));
+    }
+
+    /// No count is too large to be priced.
+    fn sizes(&mut self, file: &ProfileFile) {
+        let what = format!("a count of more than {MAX_COUNT}, too large to be priced");
+        for b in &file.branches {
+            let lists = b.taken.iter().chain(&b.lanes);
+            if lists.chain([&b.executions]).any(|&n| n > MAX_COUNT) {
+                self.complain(b.branch, &what);
+            }
+        }
+        for b in &file.blocks {
+            if b.passes.iter().any(|&n| n > MAX_COUNT) {
+                let text = format!("the block {}: {what}", place(b.block));
+                self.errors.push(text);
+            }
+        }
+        if let Some(callees) = &file.callees {
+            let counts = [
+                callees.guarded,
+                callees.proven,
+                callees.agreed,
+                callees.split,
+            ];
+            if callees
+                .issues
+                .values()
+                .chain(&counts)
+                .any(|&n| n > MAX_COUNT)
+            {
+                self.errors
+                    .push(format!("the functions that were called: {what}"));
+            }
+        }
     }
 
     fn branches(&mut self, list: &[BranchProfile]) {

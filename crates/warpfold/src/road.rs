@@ -610,8 +610,17 @@ impl Canonical {
     /// Decides for each branch, and rewrites.
     ///
     /// # Errors
-    /// If the verifier rejects the result: a mistake in conversion.
+    /// Everything in [`Settings::choice`] that cannot be carried out; or if the
+    /// verifier rejects the result: a mistake in conversion.
     pub fn convert(self, settings: &Settings) -> Result<Optimized, Errors> {
+        let misfits = opt::misfits(&self.func, &self.context(settings)).into_iter();
+        let said = misfits.map(|m| {
+            let what = format!("the choice does not fit: {}", m.what);
+            Diagnostic::new(&self.before.lowered.file, what).at(m.origin.line, 0)
+        });
+        if let Some(errors) = Errors::of(said.collect()) {
+            return Err(errors);
+        }
         let conversion = opt::convert(&self.func, &self.context(settings));
         self.before
             .lowered

@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use warpfold::ir::Block;
 use warpfold::launch::{Dims, Overrides};
 use warpfold::machine::Machine;
-use warpfold::profile::ProfileFile;
+use warpfold::opt::Choice;
+use warpfold::profile::{MAX_COUNT, ProfileFile};
 use warpfold::{Canonical, Options, RunOptions, Settings, Source, Syntax};
 
 fn kernels() -> PathBuf {
@@ -280,6 +282,17 @@ fn counts_that_cannot_be_are_refused() {
         cut("\"jumps\":0},\"passes\":[2]", "\"jumps\":0},\"passes\":[1]"),
         format!("{branch}more executions than passes of its block")
     );
+    // The largest count passes; of larger ones prices could not be made.
+    let entry = "\"jumps\":0},\"passes\":[2]";
+    let passes = |n: u64| errors(entry, &entry.replace('2', &n.to_string()));
+    assert_eq!(passes(MAX_COUNT), Vec::<String>::new());
+    for n in [MAX_COUNT + 1, 1 << 63, u64::MAX] {
+        let said = "a count of more than 1099511627776, too large to be priced";
+        assert_eq!(passes(n), [format!("the block at the entry: {said}")]);
+    }
+    let executions = |n: u64| cut("\"executions\":2", &format!("\"executions\":{n}"));
+    let said = "a count of more than 1099511627776, too large to be priced";
+    assert_eq!(executions(1 << 62), format!("{branch}{said}"));
     assert_eq!(
         cut("\"version\":1", "\"version\":2"),
         "p.json: a profile of version 2; this is for version 1"
@@ -295,5 +308,26 @@ fn counts_that_cannot_be_are_refused() {
     assert!(
         cut("{\"version\"", "[\"version\"").starts_with("p.json:1:"),
         "not an object"
+    );
+}
+
+#[test]
+fn a_choice_that_cannot_be_is_refused() {
+    let canonical = counted(LOOP, None);
+    let mut settings = Settings::new(Machine::builtin("unit").unwrap());
+    let all = canonical.choices(&settings, 16).unwrap();
+    for choice in all {
+        settings.choice = Some(choice);
+        canonical.clone().convert(&settings).unwrap();
+    }
+    let mut choice = Choice::default();
+    choice
+        .straight
+        .insert(Block::from_u32(4_000_000_000), vec![true]);
+    settings.choice = Some(choice);
+    let errors = canonical.convert(&settings).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "f.clif: the choice does not fit: block4000000000 heads no region"
     );
 }

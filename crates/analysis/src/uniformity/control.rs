@@ -349,6 +349,13 @@ fn walk(
     Some(())
 }
 
+/// What the edge `e` carries for parameter `k` of its target: something, as the
+/// graph is the function's.
+pub(crate) fn carried(func: &Function, e: Edge, k: usize) -> Option<Value> {
+    let target = func.term(e.from).target(e.index)?;
+    target.args.get(k).copied()
+}
+
 /// Whether executing `inst` again on the same operands may give another result.
 pub(crate) fn depends_on_more_than_operands(inst: &InstData, memory: &Memory) -> bool {
     let effects = inst.op.effects();
@@ -394,7 +401,7 @@ impl Graph<'_> {
         k: u32,
     ) -> impl Iterator<Item = (Edge, Value)> + 'a {
         let edges = self.cfg.preds(b).iter();
-        edges.map(move |&e| (e, func.term(e.from).target(e.index).args[k as usize]))
+        edges.filter_map(move |&e| Some((e, carried(func, e, k as usize)?)))
     }
 
     /// What the edges to its block carry for the parameter `p`.
@@ -408,10 +415,11 @@ impl Graph<'_> {
     }
 
     /// Whether every edge, but for those that carry the parameter `p` itself,
-    /// carries its number.
+    /// carries its number. One that does need not speak for the others: it may
+    /// carry a copy of `p`.
     pub fn brings_one_number(&self, func: &Function, p: Value) -> bool {
-        let mut others = self.brought(func, p).filter(|&a| a != p);
-        others.next().is_some_and(|a| self.numbers.same(a, p))
+        let mut others = self.brought(func, p).filter(|&a| a != p).peekable();
+        others.peek().is_some() && others.all(|a| self.numbers.same(a, p))
     }
 
     /// Whether a pass of the block of parameter `p` may give it another value,

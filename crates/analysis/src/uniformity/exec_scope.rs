@@ -55,7 +55,7 @@ impl Uniformity {
             self.partial[b] = called.then_some(Reason::Called);
         }
         self.mark_ahead(graph);
-        let split_by_loops = self.mark_loops(graph);
+        self.mark_loops(graph);
         for s in 0..self.state.splits.len() {
             let (scope, branch) = (self.state.splits[s].scope, self.state.splits[s].branch);
             for i in 0..self.state.splits[s].region.len() {
@@ -77,7 +77,6 @@ impl Uniformity {
             gone.extend(widest.map(|((scope, at), from)| Gone { scope, at, from }));
         }
         self.gone_ahead(graph, &leaving, &mut gone);
-        gone_from_loops(graph, &leaving, &split_by_loops, &mut gone);
         self.exec = self.live.clone();
         for scope in PARTIAL {
             let mut seen: EntitySet<Block> = EntitySet::new();
@@ -181,15 +180,13 @@ impl Uniformity {
         }
     }
 
-    /// Marks the loops that lanes leave one by one; gives those with the block
-    /// behind them.
-    fn mark_loops(&mut self, graph: &Graph<'_>) -> Vec<(LoopId, Block)> {
+    /// Marks the loops that lanes leave one by one. Who leaves the function in one is
+    /// missing behind it, as behind any block.
+    fn mark_loops(&mut self, graph: &Graph<'_>) {
         let loops = &graph.loops;
-        let mut split_by: Vec<(LoopId, Block)> = Vec::new();
         let mut widest: SecondaryMap<LoopId, Option<(Scope, Block)>> = SecondaryMap::new();
         for l in loops.ids() {
             let own = self.state.loop_splits[l];
-            split_by.extend(own.and_then(|(_, branch)| Some((l, graph.joins.of(branch)?))));
             let around = loops.parent(l).and_then(|p| widest[p]);
             widest[l] = wider(around, own);
         }
@@ -198,7 +195,6 @@ impl Uniformity {
                 self.mark(b, scope, branch);
             }
         }
-        split_by
     }
 
     /// How far the lanes that leave in `b`, if any can, are fewer than all.
@@ -225,30 +221,4 @@ fn further(old: &mut Option<Reach>, new: Reach) {
 /// The one of wider scope.
 fn wider(a: Option<(Scope, Block)>, b: Option<(Scope, Block)>) -> Option<(Scope, Block)> {
     a.into_iter().chain(b).max_by_key(|of| of.0)
-}
-
-/// Adds the blocks behind these loops if lanes leave the function in them.
-fn gone_from_loops(
-    graph: &Graph<'_>,
-    leaving: &SecondaryMap<Block, Option<Scope>>,
-    split_by: &[(LoopId, Block)],
-    gone: &mut Vec<Gone>,
-) {
-    let loops = &graph.loops;
-    let mut widest: SecondaryMap<LoopId, Option<(Scope, Block)>> = SecondaryMap::new();
-    for &b in graph.cfg.rpo() {
-        if let Some(l) = loops.loop_of(b) {
-            widest[l] = wider(widest[l], leaving[b].map(|scope| (scope, b)));
-        }
-    }
-    // Inner loops have the higher numbers.
-    for l in loops.ids().rev() {
-        if let Some(around) = loops.parent(l) {
-            widest[around] = wider(widest[around], widest[l]);
-        }
-    }
-    gone.extend(split_by.iter().filter_map(|&(l, from)| {
-        let (scope, at) = widest[l]?;
-        Some(Gone { scope, at, from })
-    }));
 }

@@ -27,7 +27,7 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use warpfold_ir::{Block, Function, Imm, Inst, InstData, Opcode, Type, Value};
 
-use super::control::depends_on_more_than_operands;
+use super::control::{carried, depends_on_more_than_operands};
 use super::memory::Memory;
 use crate::Cfg;
 
@@ -102,7 +102,7 @@ impl Numbers {
     /// apart from `p` itself.
     fn brought(&self, func: &Function, cfg: &Cfg, b: Block, k: usize, p: Value) -> Option<u32> {
         let edges = cfg.preds(b).iter();
-        let args = edges.map(|e| func.term(e.from).target(e.index).args[k]);
+        let args = edges.filter_map(|&e| carried(func, e, k));
         let mut numbers = args.filter(|&a| a != p).map(|a| self.of[a]);
         let first = numbers.next().filter(|&n| n != 0)?;
         numbers.all(|n| n == first).then_some(first)

@@ -329,8 +329,9 @@ impl Walk<'_, '_> {
         let (cfg, loops) = (self.graph.cfg, &self.graph.loops);
         let mut work: Vec<Block> = exits.iter().map(|&e| cfg.target(e)).collect();
         while let Some(b) = work.pop() {
-            // Whoever comes back through the header executes all anew.
-            if !loops.is_irreducible(l) && loops.contains(l, b) || !apart.insert(b) {
+            // Whoever comes back does so through the header of a loop around, and
+            // executes all anew.
+            if loops.contains(l, b) || !apart.insert(b) {
                 continue;
             }
             self.pay(cfg.succs(b).len())?;

@@ -29,6 +29,7 @@ use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 use warpfold_ir::{Block, Function, Value};
 
+use super::control::carried;
 use super::numbers::Numbers;
 use super::{Convergence, Graph};
 use crate::{Edge, JoinRule, LoopId};
@@ -320,15 +321,14 @@ impl Spans {
             let Some(to) = exit[l] else { continue };
             let params = 0..func.block(to).params.len();
             self.steps += (exits[l].len() * params.len()) as u64;
-            let arg = |e: &Edge, k: usize| func.term(e.from).target(e.index).args[k];
             let varies = |v: Value| {
                 let inner = self.varying[v];
                 inner.is_some_and(|inner| loops.contains(l, loops.header(inner)))
             };
             let mixed = params.map(|k| {
-                let first = arg(&exits[l][0], k);
-                let mut args = exits[l].iter().map(|e| arg(e, k));
-                args.any(|a| varies(a) || !graph.numbers.same(a, first))
+                let mut args = exits[l].iter().filter_map(|&e| carried(func, e, k));
+                let mut first = None;
+                args.any(|a| varies(a) || !graph.numbers.same(a, *first.get_or_insert(a)))
             });
             self.loop_mixes[l] = mixed.collect();
         }

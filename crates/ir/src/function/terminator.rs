@@ -135,13 +135,11 @@ impl Terminator {
         }
     }
 
-    /// The target with this number, without a list of all.
-    ///
-    /// # Panics
-    /// If there are not as many.
+    /// The target with this number, without a list of all; `None` if there are
+    /// not as many.
     #[inline]
-    pub fn target(&self, edge: u32) -> &BlockCall {
-        let target = match (self, edge) {
+    pub fn target(&self, edge: u32) -> Option<&BlockCall> {
+        match (self, edge) {
             (Self::Jump(to), 0) => Some(to),
             (Self::Br { then, .. }, 0) => Some(then),
             (Self::Br { otherwise, .. }, 1) => Some(otherwise),
@@ -150,8 +148,7 @@ impl Terminator {
                 target => target,
             },
             _ => None,
-        };
-        target.expect("an edge's number counts the targets before it")
+        }
     }
 
     /// All of [`targets`](Self::targets), to change them.

@@ -83,6 +83,8 @@ impl Assignment {
 /// An assignment spelled out: for the head of each region that is straight code
 /// or inside of it, which of its bodies are skipped, in the order of
 /// [`Outline::bodies`](super::outline::Outline::bodies). All others are branches.
+/// Parts that cannot be carried out are left out; [`misfits`](super::misfits) lists
+/// them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Choice {
     /// By head.

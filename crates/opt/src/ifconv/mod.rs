@@ -17,6 +17,7 @@ pub mod idiom;
 pub mod ledger;
 pub mod legality;
 pub mod logic;
+mod misfit;
 pub mod outline;
 pub mod plan;
 pub mod policy;
@@ -49,6 +50,7 @@ use crate::pass;
 use crate::report::{Force, Removed, Report};
 
 pub use self::counts::{Assumed, Frequencies};
+pub use self::misfit::{Misfit, misfits};
 
 /// A branch of the function that was lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,8 +2,10 @@ mod control;
 mod dynamic;
 mod hierarchy;
 mod lanes;
+mod limits;
 mod numbers;
 mod parked;
+mod programs;
 mod rules;
 mod table;
 

@@ -9,9 +9,9 @@ use warpfold_ir::{
     BlockCall, FunctionBuilder, Imm, InstData, MemFlags, Terminator, TrapCode, Type,
 };
 
-use super::dynamic::Rng;
 use super::hierarchy::{Hierarchy, Makes, Node, Program};
 use super::lanes::{Found, follow};
+use super::programs::Rng;
 use super::*;
 
 /// Hierarchies looked at for one program, and states for each.
