@@ -149,7 +149,7 @@ fn solve_with(
         items: Vec::new(),
         special: Vec::new(),
         first_use: vec![0; func.num_values()],
-        uses: Vec::with_capacity(2 * func.num_values()),
+        uses: Vec::with_capacity(2 * func.num_insts()),
         params: SecondaryMap::new(),
         behind: SecondaryMap::new(),
         looks: Vec::new(),
@@ -171,7 +171,7 @@ impl Solver<'_> {
     /// Lists what is to be evaluated, in reverse postorder, and who uses what.
     fn number_items(&mut self) {
         let func = self.func;
-        self.items.reserve(func.num_values() + func.num_blocks());
+        self.items.reserve(func.num_insts() + 2 * func.num_blocks());
         for &b in self.graph.cfg.rpo() {
             let first = self.items.len() as u32;
             let params = &func.block(b).params;
