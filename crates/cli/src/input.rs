@@ -21,11 +21,11 @@ const STDIN: &str = "<stdin>";
 pub fn source(args: &InputArgs, triple: &Triple) -> Result<Source, Failure> {
     let name = display_name(&args.file);
     let text = text(&args.file)?;
-    let syntax = args.syntax.unwrap_or_else(|| Syntax::of_file(name));
+    let syntax = args.which.syntax.unwrap_or_else(|| Syntax::of_file(name));
     let read = |syntax| Source::parse_for(&text, name, syntax, triple);
     read(syntax).or_else(|errors| {
         // No name tells what comes through a pipe, `opt`'s output among it.
-        let piped = args.file == "-" && args.syntax.is_none();
+        let piped = args.file == "-" && args.which.syntax.is_none();
         let as_ir = piped.then(|| read(Syntax::Wf).ok()).flatten();
         as_ir.ok_or(errors.into())
     })
@@ -81,10 +81,16 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
     Machine::from_toml(&toml).map_err(|e| warpfold::machine_diagnostic(name, &e).into())
 }
 
+/// The file that `name` stands for, where it is no shipped machine's.
+pub fn machine_file(name: &str) -> Option<&str> {
+    let path = name.contains(['/', '\\']) || name.ends_with(".toml");
+    path.then_some(name)
+}
+
 /// The TOML of the machine called `name`; a file's is checked.
 pub fn machine_text(name: &str) -> Result<String, Failure> {
-    if name.contains(['/', '\\']) || name.ends_with(".toml") {
-        let toml = text(name)?;
+    if let Some(file) = machine_file(name) {
+        let toml = text(file)?;
         return match Machine::from_toml(&toml) {
             Ok(_) => Ok(toml),
             Err(e) => Err(warpfold::machine_diagnostic(name, &e).into()),

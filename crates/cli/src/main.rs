@@ -17,6 +17,7 @@ mod input;
 mod options;
 mod output;
 mod pictures;
+mod places;
 mod timing;
 mod walk;
 

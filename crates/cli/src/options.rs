@@ -5,6 +5,7 @@ use warpfold::exec::timing::TimingModel;
 use warpfold::launch::{ArgOverride, Dims, Overrides};
 use warpfold::{RunChecks, RunOptions, Syntax};
 
+use crate::input;
 use crate::walk::Stage;
 
 /// The kernel.
@@ -13,13 +14,27 @@ pub struct InputArgs {
     /// Kernel file, CLIF or (`.wf`) Warpfold IR; `-` for standard input
     pub file: String,
 
+    #[command(flatten)]
+    pub which: WhichArgs,
+}
+
+/// Which function of a file, and what the file is.
+#[derive(Args, Clone)]
+pub struct WhichArgs {
     /// Which function of the file is the kernel [default: the launch's, or the first]
     #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
 
-    /// What the file holds [default: by its name; standard input, by what reads]
+    /// What the file holds, `clif` or `wf` [default: by its name; standard input, by what reads]
     #[arg(long, value_name = "SYNTAX", value_parser = parse_syntax)]
     pub syntax: Option<Syntax>,
+}
+
+impl InputArgs {
+    /// The file that is read.
+    pub fn files(&self) -> [&str; 1] {
+        [&self.file]
+    }
 }
 
 fn parse_syntax(s: &str) -> Result<Syntax, String> {
@@ -68,7 +83,7 @@ impl LaunchArgs {
     /// What they replace in the file's launch.
     pub fn overrides(&self, input: &InputArgs) -> Overrides {
         Overrides {
-            function: input.function.clone(),
+            function: input.which.function.clone(),
             grid: self.grid,
             block: self.block,
             shared: self.shared,
@@ -144,6 +159,13 @@ pub struct ProfileFiles {
     /// has written; several add up
     #[arg(long, value_name = "FILE")]
     pub profile: Vec<String>,
+}
+
+impl ProfileFiles {
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.profile.iter().map(String::as_str)
+    }
 }
 
 /// Which version.
@@ -222,6 +244,13 @@ pub struct RoadArgs {
     pub check: CheckArgs,
 }
 
+impl RoadArgs {
+    /// The file that is read, where the machine is one.
+    pub fn files(&self) -> Option<&str> {
+        input::machine_file(&self.machine)
+    }
+}
+
 fn policy(name: &str) -> Result<warpfold::Decider, String> {
     warpfold::policy(name)
 }
@@ -269,7 +298,7 @@ pub enum Format {
 #[derive(Args, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output, which `-` stands for
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<String>,
 

@@ -1,11 +1,12 @@
 //! Writing results.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::IsTerminal;
 
 use warpfold::render::{self, Document, Paint};
 
 use crate::failure::Failure;
 use crate::options::{Format, OutputArgs, ReportArgs, When};
+use crate::places::{self, Places};
 
 impl OutputArgs {
     /// Whether texts are coloured.
@@ -14,7 +15,7 @@ impl OutputArgs {
             When::Always => true,
             When::Never => false,
             When::Auto => {
-                self.output.is_none()
+                self.output.as_deref().is_none_or(|file| file == "-")
                     && std::io::stdout().is_terminal()
                     && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
             }
@@ -24,19 +25,12 @@ impl OutputArgs {
 
     /// Writes a command's whole result.
     pub fn write(&self, text: &str) -> Result<(), Failure> {
-        match &self.output {
-            Some(path) => std::fs::write(path, text)
-                .map_err(|e| Failure::about(path, format!("cannot write: {e}"))),
-            None => {
-                let mut out = std::io::stdout().lock();
-                out.write_all(text.as_bytes())
-                    .and_then(|()| out.flush())
-                    .map_err(|e| match e.kind() {
-                        ErrorKind::BrokenPipe => Failure::PipeClosed,
-                        _ => Failure::about("<stdout>", format!("cannot write: {e}")),
-                    })
-            }
-        }
+        places::write(self.output.as_deref().unwrap_or("-"), text)
+    }
+
+    /// The places of a command that writes here.
+    pub fn places(&self) -> Places<'_> {
+        Places::new(self.output.as_deref())
     }
 }
 

@@ -7,6 +7,7 @@ use warpfold::picture::{Graph, Subject, Timeline};
 use warpfold::render::Document;
 
 use crate::failure::Failure;
+use crate::places::{self, Places};
 
 /// Which pictures.
 #[derive(Args)]
@@ -51,6 +52,16 @@ impl PictureArgs {
         }))
     }
 
+    /// The same with the pictures' files, which must be such.
+    pub fn places<'a>(&'a self, places: Places<'a>) -> Result<Places<'a>, Failure> {
+        self.timeline()?;
+        // A timeline in the report has no file of its own.
+        let timeline = self.timeline.as_deref().filter(|&file| file != "-");
+        Ok(places
+            .writes("--timeline", timeline)
+            .writes("--cfg", self.cfg.as_deref()))
+    }
+
     /// Whether a timeline is to be recorded. What is no place for a picture is
     /// refused, before anything runs.
     pub fn timeline(&self) -> Result<bool, Failure> {
@@ -69,13 +80,13 @@ impl PictureArgs {
     pub fn write(&self, subject: &Subject<'_>) -> Result<(), Failure> {
         let timeline = || Timeline::new(subject).expect("the run was recorded for it");
         match (self.form()?, &self.timeline) {
-            (Some(Form::Svg), Some(file)) => write(file, &timeline().scene().to_svg())?,
-            (Some(Form::Text), Some(file)) => write(file, &timeline().to_text())?,
+            (Some(Form::Svg), Some(file)) => places::write(file, &timeline().scene().to_svg())?,
+            (Some(Form::Text), Some(file)) => places::write(file, &timeline().to_text())?,
             _ => {}
         }
         if let Some(file) = &self.cfg {
             let graph = Graph::new(subject).map_err(|e| Failure::about("--cfg", e.to_string()))?;
-            write(file, &graph.scene().to_svg())?;
+            places::write(file, &graph.scene().to_svg())?;
         }
         Ok(())
     }
@@ -89,8 +100,4 @@ impl PictureArgs {
         }
         doc
     }
-}
-
-fn write(file: &str, text: &str) -> Result<(), Failure> {
-    std::fs::write(file, text).map_err(|e| Failure::about(file, format!("cannot write: {e}")))
 }

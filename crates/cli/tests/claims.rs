@@ -57,5 +57,5 @@ fn all_facts_as_json() {
 fn an_unknown_claim_is_bad_usage() {
     let message = warpfold(&["claims", "C-1"]).error(2);
     let want = "there is no claim `C-1`; there are C-01 to C-84, and EXT";
-    assert_eq!(message, format!("<claims>: {want}"));
+    assert_eq!(message, format!("claims: {want}"));
 }

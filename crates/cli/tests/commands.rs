@@ -638,7 +638,7 @@ fn a_break_even_that_cannot_be_is_null() {
     let doc = json(&["explain", "--format", "json", CLAMP]);
     assert_eq!(doc["branches"][0]["break_even_b"], Value::Null);
     let text = warpfold(&["explain", CLAMP]).ok();
-    assert!(text.contains("\n  break-even none, "), "{text}");
+    assert!(text.contains("\n  break-even none: "), "{text}");
     let parity = "tests/kernels/parity_warp.clif";
     let doc = json(&["explain", "--format", "json", parity]);
     assert_eq!(doc["branches"][0]["break_even_b"], 48);

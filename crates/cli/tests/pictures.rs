@@ -28,8 +28,8 @@ fn pictures_are_written_beside_the_report() {
 fn what_is_no_place_for_a_picture_is_refused_before_anything_runs() {
     for (args, message) in [
         (
-            &["run", "--timeline", CLAMP, CLAMP][..],
-            "error: --timeline: `tests/kernels/clamp.clif` is no place for a timeline: \
+            &["run", "--timeline", "lanes.clif", CLAMP][..],
+            "error: --timeline: `lanes.clif` is no place for a timeline: \
              expected `FILE.svg`, `FILE.txt` or `-`",
         ),
         (

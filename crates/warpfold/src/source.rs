@@ -1,5 +1,6 @@
 //! The beginning of the road: a file with kernels and a launch.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -203,12 +204,34 @@ fn wf_functions(
     text: &str,
     file: &str,
 ) -> Result<(Vec<WithBranches>, BTreeMap<String, Lines>), Errors> {
-    let (module, lines) =
-        warpfold_ir::parse_module_with_lines(text).map_err(|e| error::parse(file, e))?;
+    let (module, lines) = warpfold_ir::parse_module_with_lines(&without_tests(text))
+        .map_err(|e| error::parse(file, e))?;
     let names = module.functions.iter().map(|f| f.name.clone());
     let lines = names.zip(lines).collect();
     let functions = module.functions.into_iter().map(with_branches);
     Ok((functions.collect(), lines))
+}
+
+/// The text without the `test` lines that head a file of tests, as CLIF's reader
+/// passes over them; every line keeps its number.
+fn without_tests(text: &str) -> Cow<'_, str> {
+    let is_test = |line: &str| line.split_whitespace().next() == Some("test");
+    let heads = |line: &&str| {
+        let line = line.trim_start();
+        line.is_empty() || line.starts_with(';') || is_test(line)
+    };
+    let lines = text.split_inclusive('\n');
+    let head: usize = lines.clone().take_while(heads).map(str::len).sum();
+    if !text[..head].lines().any(is_test) {
+        return Cow::Borrowed(text);
+    }
+    let blanked = text[..head]
+        .split_inclusive('\n')
+        .map(|line| match is_test(line) {
+            true => "\n",
+            false => line,
+        });
+    Cow::Owned(blanked.chain([&text[head..]]).collect())
 }
 
 /// The lines that begin functions, by the function's name.
@@ -262,6 +285,19 @@ mod tests {
         let source = Source::parse(text, "f.clif", Syntax::Clif).unwrap();
         assert_eq!(source.launch.block, Some([64, 1, 1]));
         assert_eq!(source.header, ";! block = 64\n");
+    }
+
+    #[test]
+    fn lines_that_head_a_file_of_tests_are_passed_over() {
+        let text = "; odd\ntest exec\ntest run a=b\n\nfunction %f() {\nblock0:\n    rot\n}\n";
+        let e = Source::parse(text, "f.wf", Syntax::Wf).unwrap_err();
+        assert_eq!(e.as_slice()[0].line, Some(7), "{e}");
+        let source = Source::parse(&text.replace("rot", "ret"), "f.wf", Syntax::Wf).unwrap();
+        assert_eq!(source.names().collect::<Vec<_>>(), ["f"]);
+        // Nowhere else.
+        let late = "function %f() {\nblock0:\n    ret\n}\ntest exec\n";
+        let e = Source::parse(late, "f.wf", Syntax::Wf).unwrap_err();
+        assert_eq!(e.as_slice()[0].line, Some(5), "{e}");
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn flatten_beats_cost_and_policies_but_no_knob_and_no_rule() {
     );
     let text = render::text(&render::explain(&fenced), render::Paint::PLAIN);
     assert!(
-        text.contains("  hint       hint `flatten` refused: `fence @7:13` synchronises\n"),
+        text.contains("  hint       `flatten` refused: `fence @7:13` synchronises\n"),
         "{text}"
     );
     let json = render::json(&render::explain(&fenced));

@@ -36,7 +36,7 @@ impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
         let ids: Vec<&str> = self.ids.iter().map(String::as_str).collect();
-        let report = claims::run(&ids).map_err(|e| Failure::about("<claims>", e))?;
+        let report = claims::run(&ids).map_err(|e| Failure::about("claims", e))?;
         let text = match self.report.format {
             Format::Text => report.text(self.report.output.paint()),
             Format::Json => report.json(),

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::options::{CheckArgs, InputArgs, LaunchArgs, ReportArgs, RunCheckArgs, StageArgs};
 use crate::pictures::PictureArgs;
+use crate::places;
 use crate::timing::TimingArgs;
 use crate::walk;
 
@@ -60,6 +61,11 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
+        let places = self.report.output.places().reads(self.input.files());
+        let places = places
+            .reads(input::machine_file(&self.machine))
+            .writes("--profile-out", self.profile_out.as_deref());
+        self.pictures.places(places)?.check()?;
         let machine = input::machine(&self.machine)?;
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let launch = walk::launch(&kernel, &self.input)?;
@@ -68,8 +74,7 @@ impl Args {
         if let Some(path) = &self.profile_out {
             let canonical = kernel.lowered.clone().clean()?.canonicalise()?;
             let file = canonical.profile(&launch, &run)?.profile_file(1)?;
-            std::fs::write(path, file.to_json())
-                .map_err(|e| Failure::about(path, format!("cannot write: {e}")))?;
+            places::write(path, &file.to_json())?;
         }
         run.checks = self.checks.checks();
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;

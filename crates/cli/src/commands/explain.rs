@@ -70,6 +70,9 @@ impl FromStr for Place {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
+        let places = self.report.output.places().reads(self.input.files());
+        let places = places.reads(self.road.files());
+        places.reads(self.profile.files.files()).check()?;
         let (optimized, _) = walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
         let mut doc = render::explain(&optimized);
         if let Some(place) = self.region {

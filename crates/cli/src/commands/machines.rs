@@ -34,6 +34,8 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
+        let file = self.machine.as_deref().and_then(input::machine_file);
+        self.report.output.places().reads(file).check()?;
         let text = match (self.report.format, &self.machine) {
             (Format::Text, Some(name)) => input::machine_text(name)?,
             (Format::Text, None) => self.list(),

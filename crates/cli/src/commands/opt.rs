@@ -41,6 +41,9 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
+        let places = self.report.output.places().reads(self.input.files());
+        let places = places.reads(self.road.files());
+        places.reads(self.profile.files.files()).check()?;
         let (optimized, header) =
             walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
         match self.report.format {

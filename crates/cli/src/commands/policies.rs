@@ -8,7 +8,9 @@ use warpfold::{Decider, Diagnostic, Fault, compare};
 
 use crate::failure::Failure;
 use crate::input::display_name;
-use crate::options::{Format, InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs};
+use crate::options::{
+    Format, InputArgs, LaunchArgs, ProfileFiles, ReportArgs, RoadArgs, WhichArgs,
+};
 use crate::walk;
 
 const AFTER_HELP: &str = "\
@@ -34,6 +36,9 @@ pub struct Args {
     /// standard input
     #[arg(value_name = "FILE")]
     file: Option<String>,
+
+    #[command(flatten)]
+    which: WhichArgs,
 
     #[command(flatten)]
     launch: LaunchArgs,
@@ -82,9 +87,11 @@ impl Args {
     fn compare(&self, file: &str) -> Result<(), Failure> {
         let input = InputArgs {
             file: file.to_owned(),
-            function: None,
-            syntax: None,
+            which: self.which.clone(),
         };
+        let places = self.report.output.places().reads(input.files());
+        let places = places.reads(self.road.files());
+        places.reads(self.files.files()).check()?;
         let settings = walk::settings(&self.road)?;
         let kernel = walk::kernel(&input, &self.launch, &self.road.check, &settings.machine)?;
         let launch = walk::launch(&kernel, &input)?;

@@ -62,6 +62,9 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
+        let places = self.report.output.places().reads(self.input.files());
+        let places = places.reads(self.road.files()).reads(self.files.files());
+        self.pictures.places(places)?.check()?;
         let settings = walk::settings(&self.road)?;
         let kernel = walk::kernel(
             &self.input,

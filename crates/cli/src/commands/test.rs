@@ -61,7 +61,7 @@ pub struct Args {
     )]
     format: Format,
 
-    /// Write to this file instead of standard output
+    /// Write to this file instead of standard output, which `-` stands for
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<String>,
 }
@@ -75,6 +75,13 @@ impl Args {
         }
         files.sort();
         files.dedup();
+        let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+        let output = OutputArgs {
+            output: self.output,
+            ..OutputArgs::default()
+        };
+        let places = output.places();
+        places.reads(names.iter().map(String::as_str)).check()?;
         let jobs = self.jobs.or_else(|| available_parallelism().ok());
         let runner = Runner::new(Registry::builtin()).bless(self.bless);
         let bar = Bar::new();
@@ -89,10 +96,6 @@ impl Args {
         let text = match self.format {
             Format::Text => summary.text(),
             Format::Json => summary.json(),
-        };
-        let output = OutputArgs {
-            output: self.output,
-            ..OutputArgs::default()
         };
         output.write(&text)?;
         match report.passed() {

@@ -47,6 +47,8 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
+        let places = self.report.output.places();
+        places.reads(self.input.files()).check()?;
         let machine = walk::default_machine()?;
         let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;

@@ -119,6 +119,7 @@ pub struct Report {
 #[derive(Serialize)]
 struct Doc<'a> {
     version: u32,
+    command: &'static str,
     listed: usize,
     checked: usize,
     held: usize,
@@ -172,10 +173,19 @@ impl Report {
     /// The last line of the text.
     pub fn summary(&self) -> String {
         let rows: usize = self.claims.iter().map(|c| c.rows.len()).sum();
+        let (held, of) = (self.held(), self.claims.len());
+        let claims = if of == 1 {
+            "claim holds"
+        } else {
+            "claims hold"
+        };
+        let measurements = if rows == 1 {
+            "measurement"
+        } else {
+            "measurements"
+        };
         format!(
-            "{} of {} claims hold, by {rows} measurements; the list has {}",
-            self.held(),
-            self.claims.len(),
+            "{held} of {of} {claims}, by {rows} {measurements}; the list has {}",
             self.of
         )
     }
@@ -238,6 +248,7 @@ impl Report {
         });
         let doc = Doc {
             version: VERSION,
+            command: "claims",
             listed: self.of,
             checked: self.claims.len(),
             held: self.held(),
@@ -289,7 +300,7 @@ mod tests {
         assert!(!report.holds());
         let text = report.text(Paint::default());
         assert!(text.contains("DIFFERS\n      differs\n"), "{text}");
-        assert!(text.ends_with("\n0 of 1 claims hold, by 2 measurements; the list has 85\n"));
+        assert!(text.ends_with("\n0 of 1 claim holds, by 2 measurements; the list has 85\n"));
         assert!(report.json().contains("\"held\": 0"));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use warpfold_machine::Cost;
 
 use super::model::{
-    BranchDoc, BreakEvenDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc, Figure,
+    BranchDoc, BreakEvenDoc, CallStepDoc, ComponentDoc, CountsDoc, EstimateDoc, Figure, LegalityDoc,
 };
 use super::style::{Paint, Tone};
 use super::table::{Cell, Table};
@@ -40,7 +40,11 @@ pub(super) fn branch(b: &BranchDoc, policy: &str, paint: Paint) -> String {
         line(e.form, estimate_text(e, b));
     }
     if let Some(blocker) = &b.blocker {
-        line("straight", format!("illegal: {blocker}"));
+        // Under force it is the forced form that is forbidden, straight code perhaps not.
+        let of_forced = |l: &&LegalityDoc| l.why == b.blocker && Some(l.form) == b.forced;
+        let form = b.legality.iter().find(of_forced);
+        let form = form.map_or("straight", |l| l.form);
+        line(form, format!("illegal: {blocker}"));
     }
     for l in b.legality.iter().filter(|l| l.why != b.blocker) {
         if let Some(why) = &l.why {
@@ -139,14 +143,19 @@ fn component(c: &ComponentDoc) -> String {
     if c.issues == 0 || c.cost == Cost::issues(c.issues) {
         format!("{} {}", c.name, c.cost)
     } else {
-        format!("{} {} ({} times)", c.name, c.cost, c.issues)
+        let times = if c.issues == 1 {
+            "once"
+        } else {
+            &format!("{} times", c.issues)
+        };
+        format!("{} {} ({times})", c.name, c.cost)
     }
 }
 
 /// The branch overhead at which the decision would turn.
 fn break_even(b: Cost) -> String {
     if b < Cost::ZERO {
-        "none, straight code is cheaper whatever a branch costs on top".to_owned()
+        "none: straight code is cheaper whatever a branch costs on top".to_owned()
     } else {
         format!("at a branch overhead b of {b} per execution")
     }

@@ -291,7 +291,7 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
         (None, Some(force)) => parts.push(format!("forced: {force}")),
         (None, None) => {}
     }
-    parts.extend(b.hint.as_ref().map(|h| hint(h, paint)));
+    parts.extend(b.hint.as_ref().map(|h| format!("hint {}", hint(h, paint))));
     if parts.is_empty() {
         return None;
     }
@@ -306,9 +306,9 @@ fn note(b: &BranchDoc, paint: Paint) -> Option<String> {
 /// What became of a hint.
 pub(super) fn hint(h: &HintDoc, paint: Paint) -> String {
     match &h.why {
-        None => format!("hint `{}` followed", h.hint),
+        None => format!("`{}` followed", h.hint),
         Some(why) => {
-            let refused = paint.tone(Tone::Warn, format!("hint `{}` refused", h.hint));
+            let refused = paint.tone(Tone::Warn, format!("`{}` refused", h.hint));
             format!("{refused}: {why}")
         }
     }
