@@ -26,7 +26,8 @@ use warpfold_ir::{Function, Terminator};
 
 pub use ifconv::decide::Choice;
 pub use ifconv::{
-    Assumed, Context, Conversion, Misfit, Owners, SourceBranch, choices, convert, convert_owned, misfits,
+    Assumed, Context, Conversion, Misfit, Owners, SourceBranch, choices, convert, convert_owned,
+    misfits,
 };
 pub use log::{CallStep, ExitMade, Inlined, Log};
 pub use pass::{ModulePassRow, PassRow, passes};

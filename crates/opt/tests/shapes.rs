@@ -9,7 +9,7 @@ use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::{Cheapest, Policy, Question};
 use warpfold_opt::report::{Force, Form, Priced, Verdict};
 use warpfold_opt::{
-    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, mark_proven, misfits,
+    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, convert_owned, mark_proven, misfits,
 };
 
 struct Case {
@@ -70,6 +70,13 @@ impl Case {
     fn convert(&self, force: Option<Force>, profile: Option<&Profile>) -> Conversion {
         let conversion = self.with(force, profile, None, |cx| convert(&self.func, cx));
         verify(&conversion.func).unwrap_or_else(|e| panic!("{e}\n{}", conversion.func));
+        let owned = |cx: &Context<'_>| convert_owned(self.func.clone(), cx);
+        let owned = self.with(force, profile, None, owned);
+        assert_eq!(owned.func, conversion.func);
+        assert_eq!(
+            format!("{:?}", owned.report),
+            format!("{:?}", conversion.report)
+        );
         conversion
     }
 }
@@ -87,6 +94,21 @@ fn priced(c: &Conversion) -> (Form, &Priced) {
         Verdict::Priced { form, details } => (*form, details),
         other => panic!("not priced: {other:?}"),
     }
+}
+
+#[test]
+fn what_no_path_reaches_goes_though_nothing_else_changes() {
+    let text = "function %f(i32) -> i32 {
+block0(v0: i32):
+    ret v0
+
+block1:
+    trap user1
+}";
+    let case = case(text, "unit");
+    assert_eq!(case.func.layout.len(), 2);
+    let converted = case.convert(None, None).func;
+    assert_eq!(converted.layout, [Block::from_u32(0)]);
 }
 
 /// `if (a && b) x = p + p, store; else x = p * p`.

@@ -31,8 +31,8 @@ use super::control::{carried, depends_on_more_than_operands};
 use super::memory::Memory;
 use crate::Cfg;
 
-/// The most operands of an operation; calls, which have more, take no part.
-const OPERANDS: usize = 3;
+/// The most operands of an instruction that is no call.
+pub(super) const OPERANDS: usize = 3;
 
 /// An operation on numbered operands: what its results are numbered by.
 #[derive(Clone, PartialEq, Eq)]

@@ -16,12 +16,14 @@ use std::sync::Arc;
 
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use smallvec::SmallVec;
-use warpfold_ir::{Block, Function, Inst, Opcode, Shape as Form, Type, Value, ValueDef};
+use warpfold_ir::{Block, Function, Inst, InstData, Opcode, Shape as Form, Type, Value, ValueDef};
 
 use super::arith::{add, scale};
 use super::control::Split;
 use super::domain::Shape;
+use super::launch::LaunchShape;
 use super::linear::Linear;
+use super::numbers::OPERANDS;
 use super::presence::Presence;
 use super::reason::Reason;
 use super::scope::Scope;
@@ -147,7 +149,7 @@ fn solve_with(
         items: Vec::new(),
         special: Vec::new(),
         first_use: vec![0; func.num_values()],
-        uses: Vec::with_capacity(2 * func.num_values()),
+        uses: Vec::with_capacity(2 * func.num_insts()),
         params: SecondaryMap::new(),
         behind: SecondaryMap::new(),
         looks: Vec::new(),
@@ -169,7 +171,7 @@ impl Solver<'_> {
     /// Lists what is to be evaluated, in reverse postorder, and who uses what.
     fn number_items(&mut self) {
         let func = self.func;
-        self.items.reserve(func.num_values() + func.num_blocks());
+        self.items.reserve(func.num_insts() + 2 * func.num_blocks());
         for &b in self.graph.cfg.rpo() {
             let first = self.items.len() as u32;
             let params = &func.block(b).params;
@@ -201,13 +203,9 @@ impl Solver<'_> {
                 // changes; registered with the terminators below. A copy is
                 // judged at its own block, from the same argument.
                 Item::Param(..) => {}
-                Item::Inst(b, i) => {
-                    let inst = func.inst(i);
-                    inst.uses().for_each(|v| self.register(v, b, index));
-                }
+                Item::Inst(b, i) => self.register_all(func.inst(i), b, index),
                 Item::Special(b, i, special) => {
-                    let inst = func.inst(i);
-                    inst.uses().for_each(|v| self.register(v, b, index));
+                    self.register_all(func.inst(i), b, index);
                     if let Special::Sum(sum) = self.special[special as usize].clone() {
                         for &(v, _) in &sum.terms {
                             self.register(v, b, index);
@@ -229,6 +227,18 @@ impl Solver<'_> {
             }
         }
         self.work = Worklist::full(self.items.len());
+    }
+
+    /// Notes the uses of an instruction.
+    fn register_all(&mut self, inst: &InstData, b: Block, item: u32) {
+        for &v in &inst.args {
+            self.register(v, b, item);
+        }
+        if inst.guard.is_some() {
+            for v in inst.uses().skip(inst.args.len()) {
+                self.register(v, b, item);
+            }
+        }
     }
 
     /// Notes that `item` uses `v` at `b`.
@@ -407,38 +417,70 @@ impl Solver<'_> {
 
     fn inst(&self, b: Block, i: Inst, special: Option<u32>) -> Option<Shape> {
         let inst = self.func.inst(i);
-        let fault = self.graph.fault;
-        let planted = fault.and_then(|f| f.instead_of(inst));
-        let inst = planted.as_ref().unwrap_or(inst);
-        let launch = fault.map(|f| f.launch(inst, self.options.shape));
-        let mut args: SmallVec<[Shape; 3]> = SmallVec::new();
-        for &v in &inst.args {
-            args.push(self.state.at(v, b)?);
+        let launch = &self.options.shape;
+        if let Some(fault) = self.graph.fault {
+            let planted = fault.instead_of(inst);
+            let inst = planted.as_ref().unwrap_or(inst);
+            let launch = fault.launch(inst, *launch);
+            return self.guarded(b, i, inst, &launch, special);
         }
+        match inst.guard {
+            None => self.bare(b, i, inst, launch, special),
+            Some(_) => self.guarded(b, i, inst, launch, special),
+        }
+    }
+
+    /// What the lanes that execute `inst` get, guard apart.
+    #[inline]
+    fn bare(
+        &self,
+        b: Block,
+        i: Inst,
+        inst: &InstData,
+        launch: &LaunchShape,
+        special: Option<u32>,
+    ) -> Option<Shape> {
+        let mut shapes = [Shape::varying(Type::I8); OPERANDS];
+        for (shape, &v) in shapes.iter_mut().zip(&inst.args) {
+            *shape = self.state.at(v, b)?;
+        }
+        let args = &shapes[..inst.args.len().min(OPERANDS)];
         let loads = inst.op.shape() == Form::Load;
         let memory = &self.graph.memory;
         let env = Env {
-            launch: launch.as_ref().unwrap_or(&self.options.shape),
+            launch,
             local: loads && memory.may_be_local(inst.args[0]),
             fixed: loads && memory.is_fixed(inst),
             same: last_two_same(inst, |x, y| self.graph.numbers.same(x, y)),
             all_present: self.presence.is_whole(i),
         };
-        let shape = match special.map(|special| &self.special[special as usize]) {
-            Some(Special::ThreadNumber) => self.options.shape.linear_id(),
+        match special.map(|special| &self.special[special as usize]) {
+            Some(Special::ThreadNumber) => Some(self.options.shape.linear_id()),
             Some(Special::Sum(sum)) => {
                 let mut shape = Shape::constant(inst.ty, u128::from(sum.constant));
                 for &(v, factor) in &sum.terms {
                     let term = scale(inst.ty, self.state.at(v, b)?, factor);
                     shape = add(inst.ty, shape, term);
                 }
-                shape
+                Some(shape)
             }
             None => {
                 let types = || inst.args.iter().map(|&v| self.func.ty(v)).collect();
-                transfer(inst, types, &args, env)?
+                transfer(inst, types, args, env)
             }
-        };
+        }
+    }
+
+    /// The same with the guard looked at.
+    fn guarded(
+        &self,
+        b: Block,
+        i: Inst,
+        inst: &InstData,
+        launch: &LaunchShape,
+        special: Option<u32>,
+    ) -> Option<Shape> {
+        let shape = self.bare(b, i, inst, launch, special)?;
         // Without an `else` the claim is about the lanes where the guard
         // holds; the others hold poison.
         let Some((guard, otherwise)) = inst.guard.and_then(|g| Some((g, g.otherwise?))) else {

@@ -228,7 +228,11 @@ impl<'a> Lowering<'a> {
         for &b in &self.out.layout {
             let block = self.out.block(b);
             for &i in &block.insts {
-                self.out.inst(i).uses().for_each(|v| unused[v] = false);
+                let inst = self.out.inst(i);
+                inst.args.iter().for_each(|&v| unused[v] = false);
+                if inst.guard.is_some() {
+                    inst.uses().for_each(|v| unused[v] = false);
+                }
             }
             for v in block.term.iter().flat_map(Terminator::uses) {
                 unused[v] = false;

@@ -371,6 +371,7 @@ impl Function {
     }
 
     /// Makes an instruction with fresh results, in no block yet.
+    #[inline]
     pub fn make_inst(&mut self, mut data: InstData) -> Inst {
         let inst = self.insts.next_key();
         data.results.clear();

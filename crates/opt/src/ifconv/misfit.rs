@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use warpfold_analysis::regions::RegionId;
 use warpfold_ir::{Block, Function, Hint, Origin};
 
-use super::study::study;
+use super::study::{Room, study};
 use super::{Context, Known};
 
 /// A part of a choice that cannot be carried out.
@@ -53,6 +53,7 @@ pub fn misfits(canonical: &Function, cx: &Context<'_>) -> Vec<Misfit> {
         up.filter(straight).last()
     };
     let mut found = Vec::new();
+    let mut room = Room::default();
     for (&head, skips) in &choice.straight {
         let mut say = |what: String| {
             let origin = match canonical.layout.contains(&head) {
@@ -72,7 +73,7 @@ pub fn misfits(canonical: &Function, cx: &Context<'_>) -> Vec<Misfit> {
             continue;
         }
         let Some(around) = around else { continue };
-        let study = study(&inputs, &known.outlines, around);
+        let study = study(&inputs, &known.outlines, around, &mut room);
         let bodies = &study.region(id).bodies;
         if skips.len() > bodies.len() {
             let (asked, are) = (skips.len(), bodies.len());

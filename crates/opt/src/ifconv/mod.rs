@@ -234,7 +234,7 @@ fn converted(function: Cow<'_, Function>, cx: &Context<'_>) -> Conversion {
         .collect();
 
     // Rewriting takes out what no path reaches, too.
-    let all_reached = known.cfg.rpo().len() == canonical.layout.len();
+    let all_reached = known.flow.cfg.rpo().len() == canonical.layout.len();
     let unchanged = assignment.straight.is_empty() && all_reached && !cx.cleanup;
     let mut rewritten = (!unchanged).then(|| canonical.clone());
     let emitted = match &mut rewritten {
