@@ -9,7 +9,8 @@ use warpfold_opt::ifconv::legality::Blocker;
 use warpfold_opt::ifconv::policy::{Cheapest, Policy, Question};
 use warpfold_opt::report::{Force, Form, Priced, Verdict};
 use warpfold_opt::{
-    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, convert_owned, mark_proven, misfits,
+    Assumed, Choice, Context, Conversion, Log, SourceBranch, choices, convert, convert_owned,
+    mark_proven, misfits,
 };
 
 struct Case {

@@ -48,7 +48,6 @@ impl FileTest for Forms {
         let machines: Result<Vec<Machine>, _> =
             names.iter().map(|name| Machine::builtin(name)).collect();
         let machines = machines.map_err(|e| e.to_string())?;
-        let name = file.path.display().to_string();
         let merge: &[bool] = match options.get("merge") {
             None => &[false],
             Some("accesses") => &[true, false],
