@@ -6,7 +6,7 @@
 //! [`Table`] is indexed by an entity of the function and empty at once: its slots
 //! carry the number of the round that filled them. A slot is small, since there is
 //! one for every entity, and what it stands for lies together with the rest of its
-//! round. Hash tables are emptied by [`clear`], which costs no more than what was
+//! round. Hash tables are emptied by `clear`, which costs no more than what was
 //! put in.
 
 use std::hash::Hash;
