@@ -347,10 +347,6 @@ fn everything(regions: &Regions, study: &Study, root: RegionId) -> Skips {
 
 /// Takes a region's form from a choice; if it is the outermost straight one, its
 /// plan too.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "what pricing takes, and the choice"
-)]
 fn spelled_out(
     cx: &Inputs<'_>,
     outlines: &Outlines,

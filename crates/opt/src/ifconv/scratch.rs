@@ -4,8 +4,10 @@
 //! keeps tables of a region while it works on it. Made anew for each, they would
 //! cost more than what is done with them; here they are kept and emptied. A
 //! [`Table`] is indexed by an entity of the function and empty at once: its slots
-//! carry the number of the round that filled them. Hash tables are emptied by
-//! [`clear`], which costs no more than what was put in.
+//! carry the number of the round that filled them. A slot is small, since there is
+//! one for every entity, and what it stands for lies together with the rest of its
+//! round. Hash tables are emptied by `clear`, which costs no more than what was
+//! put in.
 
 use std::hash::Hash;
 
@@ -16,7 +18,9 @@ use warpfold_ir::entity::EntityRef;
 #[derive(Clone, Debug)]
 pub struct Table<K, V> {
     round: u32,
-    slots: Vec<(u32, Option<V>)>,
+    /// The round that filled a slot, and where its value stands.
+    slots: Vec<(u32, u32)>,
+    values: Vec<V>,
     of: std::marker::PhantomData<K>,
 }
 
@@ -25,6 +29,7 @@ impl<K, V> Default for Table<K, V> {
         Self {
             round: 1,
             slots: Vec::new(),
+            values: Vec::new(),
             of: std::marker::PhantomData,
         }
     }
@@ -33,6 +38,7 @@ impl<K, V> Default for Table<K, V> {
 impl<K: EntityRef, V> Table<K, V> {
     /// Takes everything out.
     pub fn clear(&mut self) {
+        self.values.clear();
         self.round = self.round.wrapping_add(1);
         if self.round == 0 {
             // What was filled so many rounds ago would come back.
@@ -43,19 +49,28 @@ impl<K: EntityRef, V> Table<K, V> {
 
     /// What a key stands for.
     pub fn get(&self, key: &K) -> Option<&V> {
-        let (round, value) = self.slots.get(key.index())?;
-        value.as_ref().filter(|_| *round == self.round)
+        let &(round, at) = self.slots.get(key.index())?;
+        match round == self.round {
+            true => self.values.get(at as usize),
+            false => None,
+        }
     }
 
     /// Sets what a key stands for.
     pub fn insert(&mut self, key: K, value: V) {
-        let at = key.index();
-        if self.slots.len() <= at {
+        let n = key.index();
+        if self.slots.len() <= n {
             // Keys come in no order; a few steps lead up to the last one.
-            let len = (at + 1).max(self.slots.len() * 2);
-            self.slots.resize_with(len, || (0, None));
+            let len = (n + 1).max(self.slots.len() * 2);
+            self.slots.resize(len, (0, 0));
         }
-        self.slots[at] = (self.round, Some(value));
+        let (round, at) = &mut self.slots[n];
+        if *round == self.round {
+            self.values[*at as usize] = value;
+        } else {
+            (*round, *at) = (self.round, self.values.len() as u32);
+            self.values.push(value);
+        }
     }
 }
 
@@ -85,6 +100,8 @@ mod tests {
         assert_eq!(table.get(&a), None);
         table.insert(b, "b");
         assert_eq!((table.get(&a), table.get(&b)), (None, Some(&"b")));
+        table.insert(b, "c");
+        assert_eq!((table.get(&b), table.values.len()), (Some(&"c"), 1));
         table.round = u32::MAX;
         table.insert(a, "late");
         table.clear();

@@ -140,10 +140,12 @@ struct Solved {
     with: Found,
 }
 
+/// What a body costs without its predicate, with it, and skipped.
+type BodyCosts = (Option<Cost>, Cost, Option<Cost>);
+
 /// What the bodies of a region cost for an owner.
 struct Table {
-    /// Each body: without its predicate, with it, and skipped.
-    bodies: SmallVec<[(Option<Cost>, Cost, Option<Cost>); 2]>,
+    bodies: SmallVec<[BodyCosts; 2]>,
     /// What is there in any case.
     fixed: Cost,
     /// Whether that needs the predicate around the region.
