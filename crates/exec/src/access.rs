@@ -37,6 +37,8 @@ pub(crate) struct Request {
     pub faults: u32,
     /// Whether a store changed a byte.
     pub changed: bool,
+    /// Whether all lanes together cover one stretch of global memory, in lane order.
+    row: bool,
 }
 
 /// A mapped place of one lane.
@@ -116,6 +118,7 @@ impl Request {
             local: 0,
             faults: 0,
             changed: false,
+            row: false,
         }
     }
 
@@ -130,7 +133,10 @@ impl Request {
         if self.global != 0 {
             let t = counters.global.side(side);
             t.requests += 1;
-            let extent = Extent::of(address, self.global, bytes);
+            let extent = match self.row {
+                true => Extent::of_stretch(address[0], LANES as u64 * bytes),
+                false => Extent::of(address, self.global, bytes),
+            };
             t.sectors += extent.sectors;
             t.ideal += extent.ideal_sectors();
             t.lines += extent.lines;
@@ -289,6 +295,7 @@ fn load_as<T: Lane>(
             *x = T::read(chunk, access.signed);
         }
         request.global = u32::MAX;
+        request.row = true;
     } else {
         each_lane(
             r,
@@ -343,6 +350,7 @@ fn store_as<T: Lane>(
             request.changed |= x.write(chunk);
         }
         request.global = u32::MAX;
+        request.row = true;
         return request;
     }
     each_lane(

@@ -50,19 +50,25 @@ impl Extent {
         }
     }
 
+    /// The extent of so many bytes, at least one, at an address.
+    pub(crate) fn of_stretch(start: u64, bytes: u64) -> Self {
+        let last = start + (bytes - 1);
+        let count = |shift: u32| (last >> shift) - (start >> shift) + 1;
+        Self {
+            sectors: count(SECTOR),
+            lines: count(LINE),
+            bytes,
+        }
+    }
+
     /// `None` where a start lies before the one before it.
     #[inline(always)]
     fn of_rising(mut starts: impl Iterator<Item = u64>, bytes: u64) -> Option<Self> {
         let Some(mut last_start) = starts.next() else {
             return Some(Self::default());
         };
-        let count = |first: u64, last: u64, shift: u32| (last >> shift) - (first >> shift) + 1;
         let mut last = last_start + (bytes - 1);
-        let mut extent = Self {
-            sectors: count(last_start, last, SECTOR),
-            lines: count(last_start, last, LINE),
-            bytes,
-        };
+        let mut extent = Self::of_stretch(last_start, bytes);
         for start in starts {
             if start < last_start {
                 return None;
@@ -188,6 +194,9 @@ mod tests {
                     for order in [|i: u64| i, |i| 31 - i, |i| i * 5 % 32, |i| i / 2, |i| i % 3] {
                         for start in [0, 4, 30, 126] {
                             let a = at(|i| start + stride * order(i));
+                            let row = at(|i| start + bytes * i);
+                            let stretch = Extent::of_stretch(start, 32 * bytes);
+                            assert_eq!(stretch, naive(&row, u32::MAX, bytes));
                             let extent = Extent::of(&a, lanes, bytes);
                             assert_eq!(extent, naive(&a, lanes, bytes), "{a:?} {lanes:#x}");
                             assert!(extent.ideal_sectors() <= extent.sectors);
