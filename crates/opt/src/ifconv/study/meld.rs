@@ -41,17 +41,20 @@
 //! further tests, more than two bodies or other ways to the join than the ends of
 //! both, are not merged.
 
+mod lay;
+mod pairs;
+
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use warpfold_analysis::regions::RegionId;
 use warpfold_ir::{CostClass, Function, Inst, InstData};
 use warpfold_machine::Cost;
 
+use self::lay::Laid;
 use super::align::align;
 use super::price::inst_cost;
 use super::walk::Walk;
-use super::{How, Merge, Place, RegionStudy, Shield, Step, Sym, resolve};
-use crate::ifconv::ledger::issue_cost;
+use super::{Merge, RegionStudy, Shield, Sym, resolve};
 use crate::ifconv::logic::Truth;
 use crate::ifconv::outline::{Outline, Piece};
 use crate::report::Force;
@@ -164,14 +167,6 @@ struct Sides<'w, 'a> {
     select: Cost,
     /// Of both sides' instructions, none guarded for a select's sake.
     bare: Cost,
-}
-
-/// How a set of pairs comes out.
-struct Laid {
-    unit: Cost,
-    args: Vec<SmallVec<[Operand; 3]>>,
-    merges: SmallVec<[Merge; 1]>,
-    definitions: HashMap<Inst, Definition>,
 }
 
 impl Walk<'_> {
@@ -326,280 +321,6 @@ impl Sides<'_, '_> {
         let args = self.data(side, candidate).args.iter();
         args.map(|&v| resolve(&self.walk.out.names, Sym::Value(v)))
             .collect()
-    }
-
-    /// Whether two candidates are the same operation and may be one; if so,
-    /// whether that needs the guard around the region.
-    fn guarded(&self, i: usize, j: usize) -> Option<bool> {
-        let (a, b) = (self.data(0, i), self.data(1, j));
-        let [x, y] = [&self.sides[0].candidates[i], &self.sides[1].candidates[j]];
-        let types = |d: &InstData| -> SmallVec<[_; 3]> {
-            d.args.iter().map(|&v| self.func().ty(v)).collect()
-        };
-        if (a.op, a.ty, a.imm) != (b.op, b.ty, b.imm) || types(a) != types(b) {
-            return None;
-        }
-        let safe = x.safe && y.safe;
-        if !safe && a.origin != b.origin {
-            return None;
-        }
-        if !self.stays_clean(i, j) {
-            return None;
-        }
-        // A divisor that is chosen may be poison where the condition is.
-        let chosen = a.args.len() == 2
-            && !self
-                .walk
-                .equal(Sym::Value(a.args[1]), Sym::Value(b.args[1]));
-        Some(!safe || !a.op.effects().is_pure() && chosen)
-    }
-
-    /// Whether what must be no poison, if one of two is that, is none when they
-    /// are one.
-    fn stays_clean(&self, i: usize, j: usize) -> bool {
-        let walk = self.walk;
-        let must = |s: usize, n: usize| {
-            self.result(s, n).is_some_and(|r| {
-                walk.pinned.get(&r).is_some() && walk.defs.get(&r).is_some_and(|d| d.clean)
-            })
-        };
-        if !must(0, i) && !must(1, j) {
-            return true;
-        }
-        let clean = |s: usize, n: usize| {
-            let scope = self.study.bodies[self.sides[s].body].scope;
-            let mut operands = self.operands(s, n).into_iter();
-            operands.all(|v| walk.clean_in(v, scope))
-        };
-        let Truth::Literal(l) = self.outline.bodies[0].truth else {
-            return false;
-        };
-        let scope = self.study.bodies[0].scope;
-        clean(0, i) && clean(1, j) && walk.conditions_are_clean(self.outline, l, scope)
-    }
-
-    /// What a merged instruction costs.
-    fn merged(&self, i: usize, guarded: bool) -> Cost {
-        let guarded = guarded && !self.study.all;
-        issue_cost(self.walk.cx.machine, self.data(0, i), guarded)
-    }
-
-    /// Which operands go together, for the fewest that are not `same`: those of
-    /// the first as they are, those of the second perhaps swapped.
-    fn matched(
-        &self,
-        i: usize,
-        j: usize,
-        same: &dyn Fn(Sym, Sym) -> bool,
-    ) -> SmallVec<[(Sym, Sym); 3]> {
-        let (x, y) = (self.operands(0, i), self.operands(1, j));
-        let differ = |y: &[Sym]| x.iter().zip(y).filter(|(a, b)| !same(**a, **b)).count();
-        let swapped: SmallVec<[Sym; 3]> = y.iter().rev().copied().collect();
-        let swap = self.data(0, i).op.commutes() && differ(&swapped) < differ(&y);
-        let y = if swap { swapped } else { y };
-        x.into_iter().zip(y).collect()
-    }
-
-    /// What a pair is worth if all goes well with those that it builds upon.
-    fn score(&self, i: usize, j: usize) -> Option<i64> {
-        let guarded = self.guarded(i, j)?;
-        let [a, b] = [&self.sides[0].candidates[i], &self.sides[1].candidates[j]];
-        let mut worth = a.unit + b.unit - self.merged(i, guarded);
-        let same = |x: Sym, y: Sym| {
-            let both = self.candidate.get(&x).zip(self.candidate.get(&y));
-            // A value of one side is never one of the other.
-            let pair = both.is_some_and(|(&k, &l)| k < i && l < j && self.alike(k, l));
-            pair || self.walk.equal(x, y)
-        };
-        for (x, y) in self.matched(i, j, &same) {
-            if !same(x, y) {
-                worth -= self.select;
-            }
-        }
-        let (a, b) = (self.result(0, i)?, self.result(1, j)?);
-        if self.is_operand.contains(&a) && self.is_operand.contains(&b) {
-            worth += self.select;
-        }
-        for merge in &self.study.merges {
-            let [step] = merge.steps.as_slice() else {
-                continue;
-            };
-            let ends = [(merge.first, step.value), (step.value, merge.first)];
-            if ends.contains(&(a, b)) {
-                worth += self.step_cost(step);
-            }
-        }
-        Some(worth.0)
-    }
-
-    fn alike(&self, k: usize, l: usize) -> bool {
-        let (a, b) = (self.data(0, k), self.data(1, l));
-        (a.op, a.ty, a.imm) == (b.op, b.ty, b.imm)
-    }
-
-    /// What a step costs, the guard of a definition that has it only for that
-    /// included.
-    fn step_cost(&self, step: &Step) -> Cost {
-        let machine = self.walk.cx.machine;
-        match (step.how, step.value) {
-            (How::Otherwise(inst), _) => match self.walk.shield(inst) {
-                Some(_) => Cost::ZERO,
-                None => machine.guard,
-            },
-            (How::Idiom(idiom), Sym::Value(v)) => {
-                machine.issue_cost(idiom.op().cost_class(self.func().ty(v)))
-            }
-            _ => self.select,
-        }
-    }
-
-    /// Both sides by themselves.
-    fn apart(&self) -> Cost {
-        let mut seen: HashSet<Inst> = HashSet::new();
-        let mut sum = self.bare;
-        for step in self.study.merges.iter().flat_map(|m| &m.steps) {
-            // One definition may be that of two parameters.
-            match step.how {
-                How::Otherwise(inst) if !seen.insert(inst) => {}
-                _ => sum += self.step_cost(step),
-            }
-        }
-        sum
-    }
-
-    /// Where an element stands among pairs: comparable with others.
-    fn rank(&self, pairs: &[(usize, usize)], side: usize, at: usize) -> (usize, usize, usize) {
-        let place = |&(i, j): &(usize, usize)| {
-            let n = if side == 0 { i } else { j };
-            self.sides[side].candidates[n].at
-        };
-        let group = pairs.partition_point(|p| place(p) < at);
-        match pairs.get(group).map(place) == Some(at) {
-            true => (group, 2, 0),
-            false => (group, self.sides[side].body, at),
-        }
-    }
-
-    /// How these pairs come out.
-    fn lay(&self, pairs: &[(usize, usize)]) -> Laid {
-        let walk = self.walk;
-        let mut one: HashMap<Sym, Sym> = HashMap::new();
-        let mut unit = self.bare;
-        for &(i, j) in pairs {
-            unit = unit - self.sides[0].candidates[i].unit - self.sides[1].candidates[j].unit;
-            one.extend(self.result(0, i).zip(self.result(1, j)));
-        }
-        let same = |x: Sym, y: Sym| walk.equal(x, y) || one.get(&x) == Some(&y);
-        let mut selects: HashSet<(Sym, Sym)> = HashSet::new();
-        let mut args = Vec::with_capacity(pairs.len());
-        for &(i, j) in pairs {
-            let guarded = self.guarded(i, j) == Some(true);
-            unit += self.merged(i, guarded);
-            let operands = self.matched(i, j, &same).into_iter().map(|(x, y)| {
-                if same(x, y) {
-                    return Operand::One(x);
-                }
-                if selects.insert((x, y)) {
-                    unit += self.select;
-                }
-                match self.sides[0].body {
-                    0 => Operand::Two(x, y),
-                    _ => Operand::Two(y, x),
-                }
-            });
-            args.push(operands.collect());
-        }
-        let mut laid = Laid {
-            unit,
-            args,
-            merges: self.study.merges.clone(),
-            definitions: HashMap::new(),
-        };
-        // No definition is what it was for a parameter's sake.
-        for step in self.study.merges.iter().flat_map(|m| &m.steps) {
-            if let How::Otherwise(inst) = step.how {
-                let definition = Definition {
-                    shield: walk.shield(inst),
-                    otherwise: None,
-                };
-                laid.definitions.insert(inst, definition);
-            }
-        }
-        for merge in &mut laid.merges {
-            let Some(step) = merge.steps.first_mut() else {
-                continue;
-            };
-            step.place = Place::Meeting;
-            merge.first = resolve(&walk.out.names, merge.first);
-            if same(merge.first, step.value) || same(step.value, merge.first) {
-                merge.steps.clear();
-                continue;
-            }
-            if let Some((later, other)) = self.definition(pairs, merge.first, step)
-                && let How::Otherwise(inst) = later.how
-                && laid
-                    .definitions
-                    .get(&inst)
-                    .is_none_or(|d| d.otherwise.is_none_or(|o| o == other))
-            {
-                let shield = walk.shield(inst);
-                if !laid
-                    .definitions
-                    .get(&inst)
-                    .is_some_and(|d| d.otherwise.is_some())
-                {
-                    laid.unit += self.step_cost(&later);
-                }
-                let definition = Definition {
-                    shield: shield.or(Some(Shield::Choice(later.chosen))),
-                    otherwise: Some(other),
-                };
-                laid.definitions.insert(inst, definition);
-                (merge.first, *step) = (other, later);
-                continue;
-            }
-            if let How::Otherwise(_) = step.how {
-                step.how = How::Select;
-            }
-            laid.unit += self.step_cost(step);
-        }
-        laid
-    }
-
-    /// Of the two values of a parameter the later one as a step, and the other, if
-    /// the later one's definition may take the other as its `else`.
-    fn definition(&self, pairs: &[(usize, usize)], first: Sym, step: &Step) -> Option<(Step, Sym)> {
-        let walk = self.walk;
-        let rank = |sym: Sym| {
-            let made = self.made.get(&sym);
-            made.map(|&(side, at)| self.rank(pairs, side, at))
-        };
-        let other = self.outline.arrivals.iter().find(|a| a.from != step.from)?;
-        let (later, other) = match rank(first) > rank(step.value) {
-            false => (*step, first),
-            true => (
-                Step {
-                    value: first,
-                    chosen: !step.chosen,
-                    exact: other.exact,
-                    whole: other.whole,
-                    from: other.from,
-                    ..*step
-                },
-                step.value,
-            ),
-        };
-        // A pair is a definition on both sides.
-        if rank(later.value).is_none_or(|(_, side, _)| side == 2) {
-            return None;
-        }
-        let def = *walk.defs.get(&later.value)?;
-        let (inst, _) = walk.may_take(self.outline, &later, def)?;
-        if walk.shield(inst).is_none() && !walk.choice(self.outline, self.study.all, &later, def) {
-            return None;
-        }
-        let how = How::Otherwise(inst);
-        Some((Step { how, ..later }, other))
     }
 
     /// The best that was found, if it is cheaper than both sides by themselves.
