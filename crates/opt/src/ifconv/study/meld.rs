@@ -63,7 +63,7 @@ use crate::safety::speculation;
 /// How many candidates of each side are aligned.
 pub const WINDOW: usize = 64;
 
-/// How often all pairs are looked at again, to drop what does not pay for itself.
+/// How often pairs are looked at again, to drop what does not pay for itself.
 const SWEEPS: usize = 2;
 
 /// An operand of a merged instruction.
@@ -332,16 +332,24 @@ impl Sides<'_, '_> {
         }
         let mut laid = self.lay(&pairs);
         for _ in 0..SWEEPS {
+            let before = pairs.len();
             let mut at = 0;
             while at < pairs.len() {
-                let mut fewer = pairs.clone();
-                fewer.remove(at);
-                let other = self.lay(&fewer);
-                if other.unit <= laid.unit {
-                    (pairs, laid) = (fewer, other);
-                } else {
-                    at += 1;
+                let chosen = |o: &Operand| matches!(o, Operand::Two(..));
+                // Without a select a pair is an issue less.
+                if laid.args[at].iter().any(chosen) {
+                    let mut fewer = pairs.clone();
+                    fewer.remove(at);
+                    let other = self.lay(&fewer);
+                    if other.unit <= laid.unit {
+                        (pairs, laid) = (fewer, other);
+                        continue;
+                    }
                 }
+                at += 1;
+            }
+            if pairs.len() == before {
+                break;
             }
         }
         (laid.unit < self.apart()).then(|| self.finish(&pairs, laid))

@@ -84,6 +84,9 @@ impl Sides<'_, '_> {
 
     /// What a pair is worth if all goes well with those that it builds upon.
     pub(super) fn score(&self, i: usize, j: usize) -> Option<i64> {
+        if !self.alike(i, j) {
+            return None;
+        }
         let guarded = self.guarded(i, j)?;
         let [a, b] = [&self.sides[0].candidates[i], &self.sides[1].candidates[j]];
         let mut worth = a.unit + b.unit - self.merged(i, guarded);
