@@ -596,3 +596,29 @@ fn the_window_bounds_what_is_merged() {
     let window = warpfold_opt::ifconv::study::meld::WINDOW as u32;
     assert_eq!((shape.merged, shape.instructions), (window, 200 - window));
 }
+
+/// The predicates of a switch are operations, which nobody would have to pay for
+/// where its two sides are one: it is left alone.
+#[test]
+fn sides_of_a_switch_are_not_merged() {
+    let text = "\
+function %f(i32 varying, i32 varying) -> i32 {
+block0(v0: i32, v1: i32):
+    switch v0, [block1, block1], block2 @1:1
+
+block1:
+    v2 = imul.i32 v1, v1
+    jump block3(v2)
+
+block2:
+    v3 = imul.i32 v1, v1
+    jump block3(v3)
+
+block3(v4: i32):
+    ret v4
+}
+";
+    let c = converted(text, &machine("unit"), Force::Straight, true);
+    let products = lines(&c.func).iter().filter(|l| l.contains("imul")).count();
+    assert_eq!(products, 2, "{}", c.func);
+}

@@ -38,7 +38,7 @@
 //!
 //! **Bounds.** The first [`WINDOW`] candidates of each side are looked at; all
 //! others stay as they are. Regions in which lanes may leave, and those with
-//! further tests, more than two bodies or other ways to the join than the ends of
+//! further tests or a switch, more than two bodies or other ways to the join than the ends of
 //! both, are not merged.
 
 mod lay;
@@ -55,7 +55,7 @@ use super::align::align;
 use super::price::inst_cost;
 use super::walk::Walk;
 use super::{Merge, RegionStudy, Shield, Sym, resolve};
-use crate::ifconv::logic::Truth;
+use crate::ifconv::logic::{OpId, OpKind, Truth};
 use crate::ifconv::outline::{Outline, Piece};
 use crate::report::Force;
 use crate::safety::speculation;
@@ -191,7 +191,10 @@ impl Walk<'_> {
         let ([a, b], [_]) = (outline.bodies.as_slice(), outline.tests.as_slice()) else {
             return None;
         };
-        let one_test = outline.logic.len() == 1 && outline.arrivals.len() == 2;
+        // A switch's predicates are operations of their own.
+        let is_branch = |op| matches!(outline.logic.op(op).kind, OpKind::Condition { .. });
+        let one_test =
+            outline.logic.len() == 1 && is_branch(OpId(0)) && outline.arrivals.len() == 2;
         let ends = |guard| outline.arrivals.iter().any(|a| a.guard == guard);
         let opposite = matches!(a.truth, Truth::Literal(_)) && a.truth == !b.truth;
         let simple = one_test && opposite && ends(a.guard) && ends(b.guard);
