@@ -236,6 +236,36 @@ fn stores_that_stay_two() {
             "v20 = stack_addr.i64 ss0+8; store.i32 notrap v5, v20",
         ),
         (
+            "two of each lane's own",
+            2,
+            "store.i32 notrap v4, v6; store.i32 notrap v5, v6+4",
+            "store.i32 notrap v5, v6; store.i32 notrap v4, v6+4",
+        ),
+        (
+            "of two the second in the next lane's bytes",
+            4,
+            "store.i32 notrap v4, v7; store.i32 notrap v5, v7+4",
+            "store.i32 notrap v5, v7; store.i32 notrap v4, v7+4",
+        ),
+        (
+            "of two the first at an address apart, which may be another lane's",
+            4,
+            "store.i32 notrap v4, v7; store.i32 notrap v5, v6",
+            "store.i32 notrap v5, v7; store.i32 notrap v4, v6",
+        ),
+        (
+            "in front of what the second side stores",
+            3,
+            "store.i32 notrap v5, v6",
+            "store.i32 notrap v4, v1; store.i32 notrap v4, v6",
+        ),
+        (
+            "behind what the first side stores",
+            2,
+            "store.i32 notrap v5, v1; store.i32 notrap v4, v6",
+            "store.i32 notrap v4, v6",
+        ),
+        (
             "four bytes of two",
             2,
             "store.i32 notrap v4, v8",

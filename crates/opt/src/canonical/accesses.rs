@@ -19,10 +19,10 @@
 //! - What may trap is merged only if both stand in one place of the source, which is
 //!   part of what a program does.
 //! - Lanes of both sides now store at once, where those of one side came behind those
-//!   of the other. So that no lane's store is overwritten by another one's, either each
-//!   lane has an address of its own, by the stride that
-//!   [uniformity](warpfold_analysis::uniformity) proves, or it is the lane's own local
-//!   memory.
+//!   of the other. So that no lane's store comes behind another one's that it came in
+//!   front of, each lane has bytes of its own for all of them, by the stride that
+//!   [uniformity](warpfold_analysis::uniformity) proves of the one address that they all
+//!   have, and the second side stores nothing else; or it is the lane's own local memory.
 //!
 //! Sides are single blocks with no other way in and, for stores, a join that nothing
 //! else jumps to.
@@ -73,15 +73,20 @@ pub fn merge(func: &mut Function, options: &UniformityOptions, log: &mut Log) ->
             continue;
         };
         let mut stores = stores(func, sides);
-        let free = stores.iter().take_while(|&&pair| {
-            in_order(func, pair, &mut |v, size| {
-                let known = known.get_or_insert_with(|| Uniformity::new(func, options));
-                let stride = known.shape_at(v, head).signed_stride();
-                stride.is_some_and(|s| (size..=FAR).contains(&s.unsigned_abs()))
-            })
+        let mut lane = Lane::default();
+        let ordered = stores.iter().take_while(|&&pair| {
+            is_own(func, pair)
+                || lane.holds(func, pair, &mut |v| {
+                    let known = known.get_or_insert_with(|| Uniformity::new(func, options));
+                    let stride = known.shape_at(v, head).signed_stride();
+                    stride.map_or(0, i64::unsigned_abs)
+                })
         });
-        let free = free.count();
-        stores.truncate(free);
+        let ordered = ordered.count();
+        stores.truncate(ordered);
+        if !stores.iter().all(|&pair| is_own(func, pair)) && writes_else(func, sides[1], &stores) {
+            continue;
+        }
         for &pair in &stores {
             store(func, head, join, sides, pair, log);
         }
@@ -239,20 +244,58 @@ fn stores(func: &Function, sides: [Block; 2]) -> Vec<[Inst; 2]> {
     pairs(func, last, Shape::Store)
 }
 
-/// Whether the order in which lanes store is no matter: `separate` says whether the
-/// lanes of a warp have addresses that are so far apart.
-fn in_order(
-    func: &Function,
-    [a, b]: [Inst; 2],
-    separate: &mut dyn FnMut(Value, u64) -> bool,
-) -> bool {
-    let data = func.inst(a);
-    let (x, y) = (data.args[1], func.inst(b).args[1]);
-    if is_local(func, x) && is_local(func, y) {
-        return true;
+/// Whether both store to the lane's own memory.
+fn is_own(func: &Function, pair: [Inst; 2]) -> bool {
+    pair.iter().all(|&i| is_local(func, func.inst(i).args[1]))
+}
+
+/// The bytes around one address that a lane stores to.
+#[derive(Default)]
+struct Lane {
+    address: Option<Value>,
+    /// From this offset to that one.
+    bytes: (i64, i64),
+}
+
+impl Lane {
+    /// Takes a pair in, if no other lane stores to these bytes: `stride` is how far
+    /// neighbours are apart.
+    fn holds(
+        &mut self,
+        func: &Function,
+        [a, b]: [Inst; 2],
+        stride: &mut dyn FnMut(Value) -> u64,
+    ) -> bool {
+        let data = func.inst(a);
+        let address = data.args[1];
+        let (Some((_, offset)), Some((size, _))) = (data.mem(), data.op.access(data.ty)) else {
+            return false;
+        };
+        if func.inst(b).args[1] != address || self.address.is_some_and(|own| own != address) {
+            return false;
+        }
+        let from = i64::from(offset);
+        let to = from + i64::from(size);
+        let bytes = match self.address {
+            None => (from, to),
+            Some(_) => (from.min(self.bytes.0), to.max(self.bytes.1)),
+        };
+        let span = bytes.0.abs_diff(bytes.1);
+        let holds = (span..=FAR).contains(&stride(address));
+        if holds {
+            (self.address, self.bytes) = (Some(address), bytes);
+        }
+        holds
     }
-    let size = data.op.access(data.ty).map(|(bytes, _)| u64::from(bytes));
-    x == y && size.is_some_and(|size| separate(x, size))
+}
+
+/// Whether a side writes to memory that other lanes see, but for these stores.
+fn writes_else(func: &Function, side: Block, stores: &[[Inst; 2]]) -> bool {
+    func.block(side).insts.iter().any(|&i| {
+        let data = func.inst(i);
+        let own = data.op.shape() == Shape::Store && is_local(func, data.args[1]);
+        data.op.effects().writes && !own && !stores.iter().flatten().any(|&s| s == i)
+    })
 }
 
 /// Whether an address is one of a stack slot, seen at a glance.
