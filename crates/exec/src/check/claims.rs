@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 use warpfold_analysis::{Scope, Shape, Uniformity};
 use warpfold_ir::{Block, CostClass, Inst, Opcode, Terminator, Value, ValueDef};
 
-use super::instance::mix;
+use super::instance::{Instance, SCOPES, mix};
 use super::{Checked, MOST_KEPT};
 use crate::outcome::Site;
 use crate::program::Program;
@@ -237,8 +237,6 @@ fn tables(scope: Scope) -> std::ops::Range<usize> {
     }
 }
 
-const SCOPES: [Scope; 2] = [Scope::Block, Scope::Grid];
-
 impl Wide {
     /// A block of the grid begins.
     pub(crate) fn start_block(&mut self, warps: usize) {
@@ -289,7 +287,7 @@ impl Wide {
         &mut self,
         claims: &BlockClaims,
         warp: u32,
-        instance: u64,
+        instance: Instance,
         b: Block,
         checked: &mut Checked,
     ) -> Result<(), String> {
@@ -302,7 +300,7 @@ impl Wide {
             ),
             (&mut self.exec, claims.exec, "runs with all lanes of the"),
         ] {
-            for (chain, scope) in chains.iter_mut().zip(SCOPES) {
+            for ((chain, scope), instance) in chains.iter_mut().zip(SCOPES).zip(instance) {
                 if claimed > scope {
                     continue;
                 }
@@ -331,13 +329,15 @@ impl Wide {
     fn common(
         &mut self,
         scope: Scope,
-        key: u64,
+        instance: Instance,
+        what: u64,
         held: u128,
         thread: u64,
         checked: &mut Checked,
     ) -> Result<(), u64> {
         for table in tables(scope) {
             let seen = &mut self.seen[table];
+            let key = mix(instance[table], what);
             match seen.get(&key) {
                 Some(&(first, of)) if first != held => return Err(of),
                 Some(_) => checked.wide += 1,
@@ -357,7 +357,7 @@ impl Wide {
         w: &Warp,
         b: Block,
         lanes: u32,
-        instance: u64,
+        instance: Instance,
         checked: &mut Checked,
     ) -> Result<(), String> {
         let mut held: SmallVec<[(u32, u128); LANES]> = SmallVec::new();
@@ -370,7 +370,7 @@ impl Wide {
         let shape = &claim.shape;
         let thread = w.first_thread + u64::from(lane);
         let mask = claim.mask;
-        let what = mix(mix(instance, claim.value.index() as u64), b.index() as u64);
+        let what = mix(claim.value.index() as u64, b.index() as u64);
         let common = match shape.stride() {
             _ if shape.as_constant().is_some() => None,
             Some(0) => Some(value),
@@ -382,7 +382,7 @@ impl Wide {
         };
         if let Some(common) = common {
             let key = mix(what, Common::Base as u64);
-            self.common(shape.base_scope(), key, common, thread, checked)
+            self.common(shape.base_scope(), instance, key, common, thread, checked)
                 .map_err(|other| {
                     format!(
                         "what is common to the {} is {common:#x} in thread {thread} and something \
@@ -395,7 +395,7 @@ impl Wide {
             let [x, y, z] = [0, 1, 2].map(|d| u64::from(w.tid[d][lane as usize]));
             let start = u128::from((value as u64).wrapping_sub(s.wrapping_mul(x))) & mask;
             let key = mix(mix(what, Common::Row as u64), y << 32 | z);
-            self.common(Scope::Block, key, start, thread, checked)
+            self.common(Scope::Block, instance, key, start, thread, checked)
                 .map_err(|other| {
                     format!("the row does not go on from thread {other} to thread {thread}")
                 })?;
@@ -410,7 +410,7 @@ impl Wide {
         w: &Warp,
         b: Block,
         taken: &Taken,
-        instance: u64,
+        instance: Instance,
         checked: &mut Checked,
     ) -> Result<(), (String, String)> {
         checked.control += 1;
@@ -443,12 +443,12 @@ impl Wide {
         }
         let lane = mask.trailing_zeros() as usize % LANES;
         let thread = w.first_thread + lane as u64;
-        let what = mix(instance, b.index() as u64);
+        let what = b.index() as u64;
         if claim.scope <= Scope::Block
             && let [(edge, _)] = *edges
         {
             let key = mix(what, Common::Edge as u64 + 16);
-            self.common(claim.scope, key, edge as u128, thread, checked)
+            self.common(claim.scope, instance, key, edge as u128, thread, checked)
                 .map_err(|other| {
                     (
                         format!("uniform({})", claim.scope),
@@ -463,6 +463,8 @@ impl Wide {
             let changes = truths.windows(2).filter(|t| t[0] != t[1]).count() as u32;
             let [y, z] = [1, 2].map(|d| u64::from(w.tid[d][lane]));
             let key = mix(mix(what, Common::Tail as u64 + 16), y << 32 | z);
+            // A row is within a block.
+            let key = mix(instance[0], key);
             if changes > 0 && self.tails.len() < MOST_KEPT {
                 let all = self.tails.entry(key).or_default();
                 *all += changes;

@@ -2,12 +2,13 @@
 //! something is checked.
 
 use smallvec::SmallVec;
+use warpfold_analysis::Scope;
 use warpfold_ir::{Block, CallTarget, Opcode, Terminator, Value};
 
 use super::claims::{Claim, Taken};
 use super::error::{PoisonUse, RacingKind, Where};
 use super::frame::{Shadow, Source};
-use super::instance::{Instances, mix};
+use super::instance::Instances;
 use super::poison::{Operands, strict_uses};
 use super::races::{Access as Touch, race};
 use super::{CheckError, Checker};
@@ -422,7 +423,9 @@ impl Checker {
             && several
         {
             let join = program.branches[*branch as usize].join;
-            w.state.shadow.instances.branch(mask, join);
+            let claim = self.claims[w.state.function].blocks[b].branch;
+            let scope = claim.map_or(Scope::Lane, |c| c.scope);
+            w.state.shadow.instances.branch(mask, join, scope);
         }
         Ok(())
     }
@@ -453,7 +456,7 @@ impl Checker {
         };
         let way = w.state.shadow.instances.current(lanes);
         let mut shadow = Shadow::default();
-        shadow.instances = Instances::called_from(mix(way, number));
+        shadow.instances = Instances::called_from(way, number);
         let params = &callee.func.block(callee.entry).params;
         for (&param, &arg) in params.iter().zip(args) {
             let poison = w.state.shadow.poison(arg) & lanes;

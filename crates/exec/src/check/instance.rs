@@ -9,13 +9,18 @@
 //! join closes again, as the reconvergence stack would if the branch had split;
 //! entering a block adds to the level on top. A branch with the join of the level
 //! on top, and one that has none, opens no level: their lanes meet where that
-//! level ends. Two passes of one block with equal hashes are one instance.
+//! level ends. Neither does a branch that all lanes of the wide warp take the same way
+//! by claim: it would not push anything, and lanes may come to the join of a branch
+//! around without having passed its own. As that depends on how wide the warp is, there are
+//! instances of the block and instances of the grid. Two passes of one block with equal
+//! hashes are one instance.
 //!
 //! Groups of one warp that meet must agree; where they do not, which would
 //! contradict the above, the group is given a hash that no other has, and is
 //! compared with nobody.
 
 use smallvec::SmallVec;
+use warpfold_analysis::Scope;
 use warpfold_ir::Block;
 use warpfold_ir::entity::EntityRef;
 
@@ -35,9 +40,49 @@ struct Level {
 
 type Levels = SmallVec<[Level; 2]>;
 
-/// The ways that groups of lanes of one frame have come.
+/// The scopes that warps are compared at.
+pub(crate) const SCOPES: [Scope; 2] = [Scope::Block, Scope::Grid];
+
+/// One instance at each of the [`SCOPES`].
+pub(crate) type Instance = [u64; SCOPES.len()];
+
+/// The ways that groups of lanes of one frame have come, at each of the [`SCOPES`].
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Instances {
+pub(crate) struct Instances([Ways; SCOPES.len()]);
+
+impl Instances {
+    /// For a frame that lanes with this way come into, by a call of this number.
+    pub(crate) fn called_from(ways: Instance, call: u64) -> Self {
+        Self(ways.map(|way| Ways {
+            seed: mix(way, call),
+            ..Ways::default()
+        }))
+    }
+
+    /// The lanes of `mask` enter `b`. Returns the instance.
+    pub(crate) fn enter(&mut self, b: Block, mask: u32) -> Instance {
+        self.0.each_mut().map(|ways| ways.enter(b, mask))
+    }
+
+    /// The lanes of `mask` execute a branch with this join, whose condition is claimed
+    /// to be uniform at `scope`.
+    pub(crate) fn branch(&mut self, mask: u32, join: Option<Block>, scope: Scope) {
+        for (ways, wide) in self.0.iter_mut().zip(SCOPES) {
+            if scope > wide {
+                ways.branch(mask, join);
+            }
+        }
+    }
+
+    /// The instance of the pass that these lanes are in.
+    pub(crate) fn current(&self, mask: u32) -> Instance {
+        self.0.each_ref().map(|ways| ways.current(mask))
+    }
+}
+
+/// The ways that groups of lanes of one frame have come, at one scope.
+#[derive(Clone, Debug, Default)]
+struct Ways {
     groups: SmallVec<[(u32, Levels); 1]>,
     /// The way on which the frame was called.
     seed: u64,
@@ -45,17 +90,9 @@ pub(crate) struct Instances {
     apart: u64,
 }
 
-impl Instances {
-    /// For a frame that lanes with this way come into.
-    pub(crate) fn called_from(seed: u64) -> Self {
-        Self {
-            seed,
-            ..Self::default()
-        }
-    }
-
+impl Ways {
     /// The lanes of `mask` enter `b`. Returns the instance.
-    pub(crate) fn enter(&mut self, b: Block, mask: u32) -> u64 {
+    fn enter(&mut self, b: Block, mask: u32) -> u64 {
         let mut way: Option<Levels> = None;
         let mut agree = true;
         let mut missing = mask;
@@ -94,7 +131,7 @@ impl Instances {
     }
 
     /// The lanes of `mask` execute a branch with this join.
-    pub(crate) fn branch(&mut self, mask: u32, join: Option<Block>) {
+    fn branch(&mut self, mask: u32, join: Option<Block>) {
         if join.is_none() {
             return;
         }
@@ -110,7 +147,7 @@ impl Instances {
     }
 
     /// The instance of the pass that these lanes are in.
-    pub(crate) fn current(&self, mask: u32) -> u64 {
+    fn current(&self, mask: u32) -> u64 {
         let group = self.groups.iter().find(|(lanes, _)| lanes & mask != 0);
         group.map_or(self.seed, |(_, levels)| levels.last().map_or(0, |l| l.hash))
     }
@@ -127,7 +164,7 @@ mod tests {
     /// What instances lanes see that go through these blocks one by one, with
     /// the branches and joins given.
     fn way(blocks: &[usize], joins: &[(usize, usize)]) -> Vec<u64> {
-        let mut instances = Instances::default();
+        let mut instances = Ways::default();
         blocks
             .iter()
             .map(|&i| {
@@ -162,9 +199,29 @@ mod tests {
         assert!(bare[1] != bare[2] && bare[2] != bare[3]);
     }
 
+    /// Where the whole grid goes one way, lanes that come to the join of a branch around
+    /// are where others wait.
+    #[test]
+    fn a_branch_that_cannot_split_opens_no_level() {
+        let mut i = Instances::default();
+        i.enter(b(0), 3);
+        i.branch(3, Some(b(2)), Scope::Lane);
+        i.enter(b(1), 1);
+        i.branch(1, Some(b(3)), Scope::Grid);
+        i.enter(b(4), 2);
+        i.enter(b(2), 3);
+        assert!(i.0.iter().all(|ways| ways.apart == 0));
+        // In a warp as wide as the grid what is common to blocks can split.
+        i.branch(3, Some(b(6)), Scope::Lane);
+        i.enter(b(5), 1);
+        i.branch(1, Some(b(7)), Scope::Block);
+        i.enter(b(6), 3);
+        assert_eq!(i.0.each_ref().map(|ways| ways.apart), [0, 1]);
+    }
+
     #[test]
     fn groups_meet_as_one() {
-        let mut i = Instances::default();
+        let mut i = Ways::default();
         i.enter(b(0), 3);
         i.branch(3, Some(b(2)));
         let side = i.enter(b(1), 1);

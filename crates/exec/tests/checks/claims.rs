@@ -435,6 +435,54 @@ block1:
     );
 }
 
+/// In one block of threads a lane comes into `block2` with those that wait there, in the
+/// other it has left: either way all that are left pass it together.
+#[test]
+fn a_branch_that_no_warp_splits_at_is_no_way_of_its_own() {
+    let func = function(
+        "function %f(i32 varying) {
+block0(v0: i32):
+    v1 = const.i32 1
+    v2 = const.i32 7
+    v3 = icmp.i32 eq v1, v1
+    v4 = tid_x
+    switch v4, [block1, block4(v2)], block1
+
+block1:
+    br v3, block2(v2, v4), block3(v2, v4)
+
+block2(v5: i32, v6: i32):
+    v7 = const.i32 0
+    jump block3(v5, v7)
+
+block3(v8: i32, v9: i32):
+    v10 = const.i32 0
+    v11 = icmp.i32 eq v8, v10
+    exit if v11
+    v12 = isub.i32 v8, v1
+    v13 = icmp.i32 ult v9, v0
+    br v13, block2(v12, v9), block4(v8)
+
+block4(v14: i32):
+    v15 = const.i32 0
+    v16 = icmp.i32 eq v14, v15
+    exit if v16
+    v17 = isub.i32 v14, v1
+    br v3, block3(v17, v4), block2(v17, v4)
+}
+",
+    );
+    let mut launch = Launch::linear(2, 32);
+    launch.args = vec![by_thread(64, |t| t as i64 % 5)];
+    let shape = LaunchShape::new(launch.grid, launch.block);
+    let claims = Uniformity::new(&func, &options(shape, None));
+    let block = func.layout[2];
+    assert_eq!(claims.live_scope(block), warpfold_analysis::Scope::Grid);
+    if let Err(e) = check(&func, Some(&claims), &launch, false) {
+        panic!("{e}");
+    }
+}
+
 #[test]
 fn errors_say_where() {
     let [func, of] = PARAMETER;
