@@ -271,7 +271,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "MODE", value_enum, default_value_t)]
     pub mode: Mode,
 
-    /// Make equal loads and stores of both sides of a branch once
+    /// Make equal loads and stores of both sides of a branch once, in the canonical
+    /// kernel and what it becomes
     #[arg(long)]
     pub merge_accesses: bool,
 

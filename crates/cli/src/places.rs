@@ -1,7 +1,7 @@
 //! Where results go: each to a place of its own, and none over an input.
 
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::failure::Failure;
 
@@ -41,40 +41,46 @@ impl<'a> Places<'a> {
     /// Refuses what would be lost: two outputs in one place, an output in the
     /// place of an input.
     pub fn check(&self) -> Result<(), Failure> {
-        let refuse = |option, message| Err(Failure::about(option, message));
         for (i, &(option, file)) in self.outputs.iter().enumerate() {
-            let place = place(file);
-            let same = |other: &str| place == self::place(other);
-            if let Some((other, _)) = self.outputs[..i].iter().find(|(_, f)| same(f)) {
+            let same = |(_, other): &&(_, &str)| is_same(Path::new(file), Path::new(other));
+            if let Some((other, _)) = self.outputs[..i].iter().find(same) {
                 let message = match file == STDOUT {
                     true => format!("standard output is that of `{other}` already"),
                     false => format!("`{file}` is where `{other}` goes already"),
                 };
-                return refuse(option, message);
+                return Err(Failure::about(option, message));
             }
-            if file != STDOUT && self.inputs.iter().any(|f| same(f)) {
-                return refuse(option, format!("`{file}` is read; it is not written over"));
+        }
+        self.inputs
+            .iter()
+            .filter(|&&input| input != STDOUT)
+            .try_for_each(|input| self.spare(Path::new(input)))
+    }
+
+    /// Refuses an output in the place of `input`.
+    pub fn spare(&self, input: &Path) -> Result<(), Failure> {
+        let files = self.outputs.iter().filter(|(_, file)| *file != STDOUT);
+        for &(option, file) in files {
+            if is_same(Path::new(file), input) {
+                let message = format!("`{file}` is read; it is not written over");
+                return Err(Failure::about(option, message));
             }
         }
         Ok(())
     }
 }
 
-/// One name for all that name the same file, whether or not it is there.
-fn place(file: &str) -> PathBuf {
-    let path = Path::new(file);
-    if file == STDOUT {
-        return path.to_owned();
+/// Whether both name one file: by another way or name (a link), or, where it is not there
+/// yet, in one folder.
+fn is_same(a: &Path, b: &Path) -> bool {
+    if let Ok(same) = same_file::is_same_file(a, b) {
+        return same;
     }
-    if let Ok(place) = path.canonicalize() {
-        return place;
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize();
-    match (folder, path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path.to_owned(),
-    }
+    let folder = |p: &Path| {
+        let parent = p.parent().filter(|p| !p.as_os_str().is_empty());
+        parent.unwrap_or(Path::new(".")).canonicalize().ok()
+    };
+    a == b || a.file_name() == b.file_name() && folder(a).is_some() && folder(a) == folder(b)
 }
 
 /// Writes `text` to `file`, `-` for standard output.

@@ -11,6 +11,7 @@ use warpfold::{Before, Canonical, DEFAULT_MACHINE, Kernel, Lowered, Optimized, O
 use crate::failure::Failure;
 use crate::input;
 use crate::options::{CheckArgs, InputArgs, LaunchArgs, ProfileArgs, ProfileFiles, RoadArgs};
+use crate::places::Places;
 
 /// A version of the kernel that is not converted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -84,12 +85,14 @@ pub fn settings(road: &RoadArgs) -> Result<Settings, Failure> {
     })
 }
 
-/// Reads the kernel; its pointers are those of `machine`.
+/// Reads the kernel; its pointers are those of `machine`. What it reads buffers from is
+/// no place for a result.
 pub fn kernel(
     input: &InputArgs,
     launch: &LaunchArgs,
     check: &CheckArgs,
     machine: &Machine,
+    places: &Places<'_>,
 ) -> Result<Kernel, Failure> {
     let source = input::source(input, &machine.triple)?;
     let options = Options {
@@ -99,7 +102,11 @@ pub fn kernel(
         merge_accesses: check.merge_accesses,
         verify_each: check.verify_each,
     };
-    Ok(source.kernel(&launch.overrides(input), &options)?)
+    let kernel = source.kernel(&launch.overrides(input), &options)?;
+    for file in kernel.launch.files() {
+        places.spare(&input::directory(&input.file).join(file))?;
+    }
+    Ok(kernel)
 }
 
 /// The kernel's launch, ready to run.
@@ -114,9 +121,10 @@ pub fn optimized(
     launch_args: &LaunchArgs,
     road: &RoadArgs,
     profile: &ProfileArgs,
+    places: &Places<'_>,
 ) -> Result<(Optimized, String), Failure> {
     let settings = settings(road)?;
-    let kernel = kernel(input, launch_args, &road.check, &settings.machine)?;
+    let kernel = kernel(input, launch_args, &road.check, &settings.machine, places)?;
     let launch = match profile.measure {
         true => Some(launch(&kernel, input)?),
         false => None,

@@ -46,6 +46,44 @@ fn an_input_is_not_written_over() {
     assert!(message.starts_with("--output: "), "{message}");
 }
 
+/// Those of buffers as well, whether the file of the kernel names them or an option, and
+/// by another name of the same file.
+#[test]
+fn no_name_of_an_input_is_written_over() {
+    let data = scratch("over.bin");
+    fs::write(&data, [7; 128]).unwrap();
+    let text = ";! block = 32\n;! [[arg]]\n;! buffer = \"i32\"\n;! init = { file = \"over.bin\" }\n\
+                function %f(i64) {\nblock0(v0: i64):\n    return\n}\n";
+    let named = scratch("buffer-of-a-file.clif");
+    fs::write(&named, text).unwrap();
+    for args in [
+        &["run", &named, "-o", &data] as &[&str],
+        &["exec", &named, "--profile-out", &data],
+        &["opt", &named, "-o", &data],
+        &[
+            "run",
+            CLAMP,
+            "--arg",
+            &format!("0=buf:i32:32:@{data}"),
+            "-o",
+            &data,
+        ],
+    ] {
+        let message = warpfold(args).error(2);
+        assert!(
+            message.ends_with("is read; it is not written over"),
+            "{message}"
+        );
+        assert_eq!(fs::read(&data).unwrap(), [7; 128], "{args:?}");
+    }
+    let (path, _) = kernel("linked.clif");
+    let link = scratch("link.clif");
+    let _ = fs::remove_file(&link);
+    fs::hard_link(&path, &link).unwrap();
+    let message = warpfold(&["opt", &path, "-o", &link]).error(2);
+    assert!(message.starts_with("--output: "), "{message}");
+}
+
 #[test]
 fn two_results_do_not_share_a_file() {
     let path = scratch("shared.svg");

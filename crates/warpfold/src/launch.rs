@@ -128,6 +128,19 @@ pub struct LaunchSpec {
     start: Option<Place>,
 }
 
+impl LaunchSpec {
+    /// The files that buffers are read from, as they are named.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.args.iter().filter_map(|arg| match &arg.kind {
+            ArgKind::Buffer {
+                init: Init::File(name),
+                ..
+            } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+}
+
 /// One argument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ArgSpec {

@@ -65,9 +65,10 @@ impl Args {
         let places = places
             .reads(input::machine_file(&self.machine))
             .writes("--profile-out", self.profile_out.as_deref());
-        self.pictures.places(places)?.check()?;
+        let places = self.pictures.places(places)?;
+        places.check()?;
         let machine = input::machine(&self.machine)?;
-        let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
+        let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine, &places)?;
         let launch = walk::launch(&kernel, &self.input)?;
         let timing = self.timing.model(&machine)?;
         let mut run = self.launch.run_options(self.pictures.timeline()?, timing);

@@ -72,8 +72,9 @@ impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let places = self.report.output.places().reads(self.input.files());
         let places = places.reads(self.road.files());
-        places.reads(self.profile.files.files()).check()?;
-        let (optimized, _) = walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
+        let places = places.reads(self.profile.files.files());
+        places.check()?;
+        let (optimized, _) = walk::optimized(&self.input, &self.launch, &self.road, &self.profile, &places)?;
         let mut doc = render::explain(&optimized);
         if let Some(place) = self.region {
             let (line, inst) = match place {

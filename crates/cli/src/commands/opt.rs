@@ -43,9 +43,10 @@ impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let places = self.report.output.places().reads(self.input.files());
         let places = places.reads(self.road.files());
-        places.reads(self.profile.files.files()).check()?;
+        let places = places.reads(self.profile.files.files());
+        places.check()?;
         let (optimized, header) =
-            walk::optimized(&self.input, &self.launch, &self.road, &self.profile)?;
+            walk::optimized(&self.input, &self.launch, &self.road, &self.profile, &places)?;
         match self.report.format {
             Format::Text => self.report.output.write(&render::code(&optimized, &header)),
             Format::Json => self.report.write(&render::opt(&optimized, &header)),

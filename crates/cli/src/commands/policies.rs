@@ -91,9 +91,10 @@ impl Args {
         };
         let places = self.report.output.places().reads(input.files());
         let places = places.reads(self.road.files());
-        places.reads(self.files.files()).check()?;
+        let places = places.reads(self.files.files());
+        places.check()?;
         let settings = walk::settings(&self.road)?;
-        let kernel = walk::kernel(&input, &self.launch, &self.road.check, &settings.machine)?;
+        let kernel = walk::kernel(&input, &self.launch, &self.road.check, &settings.machine, &places)?;
         let launch = walk::launch(&kernel, &input)?;
         let run = self.launch.run_options(false, None);
         let mut canonical = kernel.lowered.clean()?.canonicalise()?;

@@ -64,13 +64,15 @@ impl Args {
     pub fn execute(self) -> Result<(), Failure> {
         let places = self.report.output.places().reads(self.input.files());
         let places = places.reads(self.road.files()).reads(self.files.files());
-        self.pictures.places(places)?.check()?;
+        let places = self.pictures.places(places)?;
+        places.check()?;
         let settings = walk::settings(&self.road)?;
         let kernel = walk::kernel(
             &self.input,
             &self.launch,
             &self.road.check,
             &settings.machine,
+            &places,
         )?;
         let launch = walk::launch(&kernel, &self.input)?;
         let timing = self.timing.model(&settings.machine)?;

@@ -47,10 +47,10 @@ pub struct Args {
 impl Args {
     /// Runs the command.
     pub fn execute(self) -> Result<(), Failure> {
-        let places = self.report.output.places();
-        places.reads(self.input.files()).check()?;
+        let places = self.report.output.places().reads(self.input.files());
+        places.check()?;
         let machine = walk::default_machine()?;
-        let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine)?;
+        let kernel = walk::kernel(&self.input, &self.launch, &self.check, &machine, &places)?;
         let staged = walk::staged(kernel.lowered, self.stage.stage)?;
         let (func, uniformity) = (staged.func(), staged.uniformity());
         let (file, paint) = (staged.lowered().file(), self.report.output.paint());

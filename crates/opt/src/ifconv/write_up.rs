@@ -121,7 +121,7 @@ impl Writer<'_> {
             counts: block.and_then(|b| self.counts(b)),
             predicted: match &verdict {
                 Verdict::Folded(_) => None,
-                _ if ran || priced => Some(
+                _ if ran || priced || matches!(verdict, Verdict::WithRegion { .. }) => Some(
                     self.predicted
                         .get(&Some(source.origin))
                         .copied()

@@ -139,6 +139,7 @@ fn converted(command: &'static str, optimized: &Optimized) -> Document {
             policy: optimized.report().policy.clone(),
             force: settings.force.map(|f| f.name()),
             merge: settings.merge,
+            merge_accesses: lowered.options().merge_accesses,
             cleanup: settings.cleanup,
             profile: optimized.canonical().counts().is_some(),
             foreign_profile: optimized.canonical().has_foreign_counts(),

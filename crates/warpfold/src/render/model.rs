@@ -208,6 +208,8 @@ pub struct SettingsDoc {
     pub force: Option<&'static str>,
     /// Whether equal instructions of both sides could be merged.
     pub merge: bool,
+    /// Whether equal loads and stores of both sides were made once before.
+    pub merge_accesses: bool,
     /// Whether clean-up followed conversion.
     pub cleanup: bool,
     /// Whether decisions rest on counts of a run.

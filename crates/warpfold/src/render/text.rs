@@ -138,6 +138,9 @@ fn title(out: &mut String, doc: &Document, paint: Paint) {
         if !s.merge {
             knobs.push("no merging".to_owned());
         }
+        if s.merge_accesses {
+            knobs.push("loads and stores of both sides merged".to_owned());
+        }
         if !s.cleanup {
             knobs.push("no clean-up".to_owned());
         }
