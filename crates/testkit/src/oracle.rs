@@ -102,7 +102,11 @@ pub fn unsupported(func: &clif::Function) -> Option<String> {
         .find_map(|inst| {
             let op = dfg.insts[inst].opcode();
             let wide = || dfg.ctrl_typevar(inst) == types::I128;
+            let mut values = dfg.inst_args(inst).iter().chain(dfg.inst_results(inst));
             match op {
+                _ if values.any(|&v| dfg.value_type(v) == types::F16) => {
+                    Some(format!("{op} of f16"))
+                }
                 Opcode::Call => match intrinsic(func, inst) {
                     Some(name) if place(name, Place::default()).is_none() => {
                         Some(format!("%{name} depends on other lanes"))

@@ -172,6 +172,10 @@ fn what_it_cannot_do_it_says() {
         ),
         "umulhi of i128"
     );
+    assert_eq!(
+        unsupported("block0:\n    v0 = f16const 0x1.0\n    v1 = fadd v0, v0\n    return\n"),
+        "f16const of f16"
+    );
     let endless = "function %f() {\nblock0:\n    jump block0\n}\n";
     let e = expect(endless, &Launch::linear(1, 1)).unwrap_err();
     assert_eq!(e, OracleError::StepLimit(10_000));

@@ -75,7 +75,7 @@ pub fn study<'r>(
         cx,
         outlines,
         root,
-        may_skip: matches!(cx.force, None | Some(Force::Skip)),
+        may_skip: !matches!(cx.force, Some(Force::Select | Force::Predicate)),
         out: &mut room.study,
         defs: &mut room.defs,
         targets: &mut room.targets,
