@@ -15,6 +15,7 @@
 //! how likely a uniform one is to be true.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::{LaunchShape, Uniformity};
@@ -114,8 +115,9 @@ impl Frequencies {
     }
 
     /// The counts of the branch of `b`; all zero if it never ran.
-    pub fn branch(&self, b: Block) -> BranchCounts {
-        self.profile.branch(b).cloned().unwrap_or_default()
+    pub fn branch(&self, b: Block) -> &BranchCounts {
+        static NEVER: LazyLock<BranchCounts> = LazyLock::new(BranchCounts::default);
+        self.profile.branch(b).unwrap_or_else(|| &NEVER)
     }
 
     /// Where they came from.

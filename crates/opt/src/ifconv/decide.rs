@@ -109,6 +109,8 @@ pub fn decide(
 ) -> Assignment {
     let regions = cx.regions;
     let mut out = Assignment::default();
+    out.options.resize(regions.len());
+    out.swallowed.resize(cx.func.num_blocks());
     let mut rooms = Rooms::default();
     // What the policy wants skipped.
     let mut spelled = Choice::default();

@@ -41,7 +41,8 @@ impl Emitted {
 /// Rewrites `func` by disjoint plans.
 pub fn rewrite(func: &mut Function, plans: &[&Plan]) -> Emitted {
     let mut emitted = Emitted::default();
-    let mut merged = Merger::default();
+    let mut merged = Merger::of(func);
+    emitted.moved.resize(func.num_blocks());
     let mut behind: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
     let old = func.layout.len();
     for plan in plans {
@@ -159,7 +160,7 @@ impl Emitter<'_> {
     fn value(&self, v: Val) -> Value {
         let value = match v {
             Val::Old(v) => Some(v),
-            Val::Item(i) => self.results.get(i).copied().flatten(),
+            Val::Item(i) => self.results.get(i as usize).copied().flatten(),
         };
         value
             .map(|v| self.merged.renames.get(v))

@@ -234,17 +234,20 @@ impl Walk<'_> {
     /// What may be merged of a body.
     fn candidates(&self, outline: &Outline, body: &Body) -> SmallVec<[&InstData; 16]> {
         let func = self.cx.func;
-        let insts = body.pieces.iter().flat_map(|&piece| match piece {
-            Piece::Segment { own, insts, .. } => {
-                let all = &func.block(outline.blocks[own].block).insts;
-                &all[insts.0 as usize..insts.1 as usize]
+        let mut found = SmallVec::new();
+        for &piece in &body.pieces {
+            let Piece::Segment { own, insts, .. } = piece else {
+                continue;
+            };
+            let all = &func.block(outline.blocks[own].block).insts;
+            for &inst in &all[insts.0 as usize..insts.1 as usize] {
+                let data = func.inst(inst);
+                if found.len() < WINDOW && may_be_merged(data) {
+                    found.push(data);
+                }
             }
-            Piece::Nested { .. } => &[],
-        });
-        let data = insts.map(|&inst| func.inst(inst));
-        data.filter(|data| may_be_merged(data))
-            .take(WINDOW)
-            .collect()
+        }
+        found
     }
 
     /// The guard of an instruction that it has not only for a select's sake.
