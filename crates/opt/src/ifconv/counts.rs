@@ -17,6 +17,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use smallvec::SmallVec;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::{LaunchShape, Uniformity};
 use warpfold_analysis::{BranchCounts, Cfg, DomTree, Flow, Joins, Profile};
@@ -419,7 +420,7 @@ impl Expectation<'_> {
             let lanes = [0, 1].map(|i| self.lanes_true(b, at[i], sides[i]));
             let all: u64 = at.iter().map(Part::lane_passes).sum();
             let on: u64 = lanes.iter().sum();
-            counts.lanes = [on, all.saturating_sub(on)].into_iter().collect();
+            counts.lanes = SmallVec::from_buf([on, all.saturating_sub(on)]);
             (counts, full.1)
         } else {
             self.switch(b, passes(&at))
@@ -461,7 +462,7 @@ impl Expectation<'_> {
 fn two_way(n: u64, any_true: u64, any_false: u64) -> BranchCounts {
     BranchCounts {
         executions: n,
-        taken: [any_true, any_false].into_iter().collect(),
+        taken: SmallVec::from_buf([any_true, any_false]),
         splits: (any_true + any_false).saturating_sub(n),
         ..BranchCounts::default()
     }

@@ -30,6 +30,7 @@ impl GuardId {
     pub const ALWAYS: Self = Self(1);
 
     /// Its number among the guards of its region.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -163,6 +164,7 @@ impl Guards {
             (GuardId::NEVER, x) | (x, GuardId::NEVER) => return x,
             (GuardId::ALWAYS, _) | (_, GuardId::ALWAYS) => return GuardId::ALWAYS,
             _ if a == b => return a,
+            _ if self.negations[a.index()] == Some(b) => return GuardId::ALWAYS,
             _ => {}
         }
         let (x, y) = (self.not(a), self.not(b));

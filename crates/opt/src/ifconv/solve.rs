@@ -63,9 +63,11 @@ impl Skips {
     pub fn set(&mut self, region: RegionId, bodies: Flags) {
         let at = self.at(region);
         if self.bodies.len() <= at {
-            self.bodies.resize(at + 1, Flags::new());
+            self.bodies.resize(at, Flags::new());
+            self.bodies.push(bodies);
+        } else {
+            self.bodies[at] = bodies;
         }
-        self.bodies[at] = bodies;
     }
 
     /// Whether a body is skipped.
@@ -343,9 +345,13 @@ impl Solver<'_> {
     /// The best choice with a body of the root skipped.
     fn skipping(&mut self, root: RegionId, tables: &Tables) -> Option<Found> {
         let table = &tables.plain;
-        let free = self.with(root, tables, Limit::Anything);
-        if free.skipped.contains(&true) {
-            return Some(free);
+        // Otherwise nothing is skipped that need not be.
+        let pays = |&(_, with, skipped): &BodyCosts| skipped.is_some_and(|s| s <= with);
+        if tables.melded.is_some() || table.bodies.iter().any(pays) {
+            let free = self.with(root, tables, Limit::Anything);
+            if free.skipped.contains(&true) {
+                return Some(free);
+            }
         }
         // Of the bodies with one guard the one that loses least.
         let outline = self.outlines.legal(root);
@@ -438,7 +444,9 @@ impl Solver<'_> {
                 continue;
             };
             let mut needed = Ops::default();
-            outline.logic.close(outline.bodies[first].truth, &mut needed);
+            outline
+                .logic
+                .close(outline.bodies[first].truth, &mut needed);
             let mut needs = SmallVec::new();
             for op in needed.iter().filter(|&op| !paid.has(op)) {
                 // What is free makes no difference.

@@ -38,7 +38,12 @@ impl Types {
     pub(super) fn of(&self, func: &Function, v: V) -> Type {
         match v {
             V::Old(v) => func.ty(v),
-            V::Item(i) => self.0.get(i as usize).copied().flatten().unwrap_or(Type::Pred),
+            V::Item(i) => self
+                .0
+                .get(i as usize)
+                .copied()
+                .flatten()
+                .unwrap_or(Type::Pred),
         }
     }
 }
@@ -191,6 +196,7 @@ impl Builder<'_> {
         V::Item(FRONT + self.made.front.len() as u32 - 1)
     }
 
+    #[inline]
     fn get(&self, sym: Sym) -> V {
         let sym = self.study.resolve(sym);
         match (self.vals.get(&sym), sym) {
@@ -464,7 +470,10 @@ impl Builder<'_> {
             return;
         }
         let guard = self.guard(outline, k, inst, data);
-        let args = data.args.iter().map(|&v| self.value(v)).collect();
+        let mut args = SmallVec::new();
+        for &v in &data.args {
+            args.push(self.value(v));
+        }
         let what = What::Inst { inst, args, guard };
         let made = self.push(what, outline.head, None);
         if let (V::Item(at), Some(otherwise)) = (made, self.definition(inst).otherwise) {
