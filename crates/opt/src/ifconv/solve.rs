@@ -145,6 +145,9 @@ struct Solved {
 /// What a body costs without its predicate, with it, and skipped.
 type BodyCosts = (Option<Cost>, Cost, Option<Cost>);
 
+/// What the bodies with one guard cost without it, if they can be, and with.
+type ClassCosts = (Option<Cost>, Cost);
+
 /// What the bodies of a region cost for an owner.
 struct Table {
     bodies: SmallVec<[BodyCosts; 2]>,
@@ -387,7 +390,7 @@ impl Solver<'_> {
         };
         // Bodies by guard, at the first of each: what they cost without it, if they
         // can, and with.
-        let mut classes: SmallVec<[Option<(Option<Cost>, Cost)>; 4]> = SmallVec::new();
+        let mut classes: SmallVec<[Option<ClassCosts>; 4]> = SmallVec::new();
         for (k, &(without, with, skipped)) in table.bodies.iter().enumerate() {
             let first = outline.bodies[k].first_of_guard;
             let (bare, guarded) = match classes.get(first).copied().flatten() {
