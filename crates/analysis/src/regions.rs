@@ -222,12 +222,15 @@ impl Regions {
         let mut this = Self {
             regions: PrimaryMap::new(),
             roots: Vec::new(),
-            headed: SecondaryMap::with_capacity(cfg.num_blocks()),
-            containing: SecondaryMap::with_capacity(cfg.num_blocks()),
+            headed: SecondaryMap::new(),
+            containing: SecondaryMap::new(),
             next_end: next_place(&tree.order, |b| cfg.succs(b).is_empty()),
             order: tree.order.clone(),
-            place: SecondaryMap::with_capacity(cfg.num_blocks()),
+            place: SecondaryMap::new(),
         };
+        this.headed.resize(cfg.num_blocks());
+        this.containing.resize(cfg.num_blocks());
+        this.place.resize(cfg.num_blocks());
         for (place, &b) in tree.order.iter().enumerate() {
             this.place[b] = place as u32;
         }

@@ -22,6 +22,14 @@ pub(crate) struct Merger {
 }
 
 impl Merger {
+    /// With tables that have room for all of a function at once.
+    pub(crate) fn of(func: &Function) -> Self {
+        let mut this = Self::default();
+        this.into.resize(func.num_blocks());
+        this.ends_as.resize(func.num_blocks());
+        this
+    }
+
     /// Appends block `from`, entered only through `call`, to `into`, whose
     /// terminator it replaces. The parameters of `from` become the arguments
     /// of the call. Until [`finish`](Self::finish) `from` stays in the layout,
@@ -78,6 +86,7 @@ impl Merger {
             return;
         }
         let mut at: SecondaryMap<Block, u32> = SecondaryMap::new();
+        at.resize(func.num_blocks());
         for (i, &b) in func.layout.iter().enumerate() {
             at[b] = i as u32;
         }

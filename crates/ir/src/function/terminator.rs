@@ -8,12 +8,23 @@ use crate::entities::{Block, Value};
 use crate::opcode::CostClass;
 
 /// A jump target with its arguments.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct BlockCall {
     /// Target.
     pub block: Block,
     /// One argument per parameter of the target.
     pub args: SmallVec<[Value; 4]>,
+}
+
+impl Clone for BlockCall {
+    /// The derived one would copy the list element by element.
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            block: self.block,
+            args: SmallVec::from_slice(&self.args),
+        }
+    }
 }
 
 impl BlockCall {

@@ -15,7 +15,9 @@
 //! how likely a uniform one is to be true.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use smallvec::SmallVec;
 use warpfold_analysis::regions::{RegionId, Regions};
 use warpfold_analysis::uniformity::{LaunchShape, Uniformity};
 use warpfold_analysis::{BranchCounts, Cfg, DomTree, Flow, Joins, Profile};
@@ -114,8 +116,9 @@ impl Frequencies {
     }
 
     /// The counts of the branch of `b`; all zero if it never ran.
-    pub fn branch(&self, b: Block) -> BranchCounts {
-        self.profile.branch(b).cloned().unwrap_or_default()
+    pub fn branch(&self, b: Block) -> &BranchCounts {
+        static NEVER: LazyLock<BranchCounts> = LazyLock::new(BranchCounts::default);
+        self.profile.branch(b).unwrap_or_else(|| &NEVER)
     }
 
     /// Where they came from.
@@ -417,7 +420,7 @@ impl Expectation<'_> {
             let lanes = [0, 1].map(|i| self.lanes_true(b, at[i], sides[i]));
             let all: u64 = at.iter().map(Part::lane_passes).sum();
             let on: u64 = lanes.iter().sum();
-            counts.lanes = [on, all.saturating_sub(on)].into_iter().collect();
+            counts.lanes = SmallVec::from_buf([on, all.saturating_sub(on)]);
             (counts, full.1)
         } else {
             self.switch(b, passes(&at))
@@ -459,7 +462,7 @@ impl Expectation<'_> {
 fn two_way(n: u64, any_true: u64, any_false: u64) -> BranchCounts {
     BranchCounts {
         executions: n,
-        taken: [any_true, any_false].into_iter().collect(),
+        taken: SmallVec::from_buf([any_true, any_false]),
         splits: (any_true + any_false).saturating_sub(n),
         ..BranchCounts::default()
     }

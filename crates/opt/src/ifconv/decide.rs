@@ -109,6 +109,8 @@ pub fn decide(
 ) -> Assignment {
     let regions = cx.regions;
     let mut out = Assignment::default();
+    out.options.resize(regions.len());
+    out.swallowed.resize(cx.func.num_blocks());
     let mut rooms = Rooms::default();
     // What the policy wants skipped.
     let mut spelled = Choice::default();
@@ -532,11 +534,15 @@ impl Tally {
     /// Most estimates have no more lines.
     const FEW: usize = 24;
 
+    #[inline]
     fn add(&mut self, entry: Entry) {
         self.total += entry.cost;
-        if !self.written {
-            return;
+        if self.written {
+            self.line(entry);
         }
+    }
+
+    fn line(&mut self, entry: Entry) {
         let component = self.sums.iter().position(|c| c.0 == entry.name);
         let component = component.unwrap_or_else(|| {
             self.sums.push((entry.name, 0, Cost::ZERO));

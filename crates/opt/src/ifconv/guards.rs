@@ -15,10 +15,9 @@
 //!
 //! [`ALWAYS`]: GuardId::ALWAYS
 
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-use super::scratch::clear;
+use super::scratch::Small;
 
 /// The name of a guard; equal guards of one region have equal names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -31,6 +30,7 @@ impl GuardId {
     pub const ALWAYS: Self = Self(1);
 
     /// Its number among the guards of its region.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -55,8 +55,8 @@ enum Operation {
 #[derive(Clone, Debug)]
 pub struct Guards {
     nodes: Vec<Node>,
-    names: HashMap<Node, GuardId>,
-    done: HashMap<(Operation, GuardId, GuardId), Option<GuardId>>,
+    names: Small<Node, GuardId>,
+    done: Small<(Operation, GuardId, GuardId), Option<GuardId>>,
     /// By guard: its opposite, once that was asked for.
     negations: Vec<Option<GuardId>>,
 }
@@ -69,8 +69,8 @@ impl Default for Guards {
         };
         Self {
             nodes: vec![leaf(0), leaf(1)],
-            names: HashMap::new(),
-            done: HashMap::new(),
+            names: Small::default(),
+            done: Small::default(),
             negations: vec![Some(GuardId::ALWAYS), Some(GuardId::NEVER)],
         }
     }
@@ -81,8 +81,8 @@ impl Guards {
     pub fn clear(&mut self) {
         self.nodes.truncate(2);
         self.negations.truncate(2);
-        clear(&mut self.names);
-        clear(&mut self.done);
+        self.names.clear();
+        self.done.clear();
     }
 
     /// The test that `g` looks at first, and the guard behind each of its
@@ -164,6 +164,7 @@ impl Guards {
             (GuardId::NEVER, x) | (x, GuardId::NEVER) => return x,
             (GuardId::ALWAYS, _) | (_, GuardId::ALWAYS) => return GuardId::ALWAYS,
             _ if a == b => return a,
+            _ if self.negations[a.index()] == Some(b) => return GuardId::ALWAYS,
             _ => {}
         }
         let (x, y) = (self.not(a), self.not(b));
@@ -247,6 +248,8 @@ impl Guards {
 
 #[cfg(test)]
 mod tests {
+    use hashbrown::HashMap;
+
     use super::*;
 
     #[test]

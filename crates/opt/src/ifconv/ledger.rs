@@ -127,13 +127,13 @@ pub struct Ledger<'a> {
 impl Ledger<'_> {
     /// The instructions and terminator of `b` as they stand, branch overhead
     /// included.
-    pub fn block(&self, b: Block, out: &mut dyn FnMut(Entry)) {
+    pub fn block(&self, b: Block, out: &mut (impl FnMut(Entry) + ?Sized)) {
         self.insts(b, out);
         self.terminator(b, out);
     }
 
     /// The instructions of `b` as they stand.
-    pub fn insts(&self, b: Block, out: &mut dyn FnMut(Entry)) {
+    pub fn insts(&self, b: Block, out: &mut (impl FnMut(Entry) + ?Sized)) {
         for (segment, insts) in segments(self.func, b).enumerate() {
             let passes = self.counts.passes(b, segment as u32);
             for &i in insts {
@@ -160,15 +160,15 @@ impl Ledger<'_> {
     }
 
     /// The terminator of `b` as it stands.
-    pub fn terminator(&self, b: Block, out: &mut dyn FnMut(Entry)) {
+    pub fn terminator(&self, b: Block, out: &mut (impl FnMut(Entry) + ?Sized)) {
         let term = self.func.term(b);
         let payer = self.owners.term(b);
-        let last = segments(self.func, b).count().saturating_sub(1) as u32;
         let counts = self.counts.branch(b);
         let passes = if term.is_conditional() {
             counts.executions
         } else {
-            self.counts.passes(b, last)
+            let last = segments(self.func, b).count().saturating_sub(1);
+            self.counts.passes(b, last as u32)
         };
         let name = match term {
             Terminator::Br { .. } => "br",
@@ -208,7 +208,7 @@ impl Ledger<'_> {
     }
 
     /// What stands in place of the branch at a plan's head.
-    pub fn plan(&self, plan: &Plan, out: &mut dyn FnMut(Entry)) {
+    pub fn plan(&self, plan: &Plan, out: &mut (impl FnMut(Entry) + ?Sized)) {
         let issue = |class| self.machine.issue_cost(class);
         // Items behind one gate stand together.
         let mut last = None;

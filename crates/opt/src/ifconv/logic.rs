@@ -10,11 +10,10 @@
 //! where it allows it, so that in Kleene's logic a condition that was never
 //! computed is hidden.
 
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::guards::{GuardId, Guards, Ways};
-use super::scratch::clear;
+use super::scratch::Small;
 
 /// An operation of one region's logic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -150,7 +149,7 @@ pub struct Logic {
 /// other.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    names: HashMap<OpKind, OpId>,
+    names: Small<OpKind, OpId>,
     /// By guard.
     of: Vec<Option<Truth>>,
     tests: Vec<TestShape>,
@@ -159,7 +158,7 @@ pub struct Names {
 impl Names {
     /// Forgets all, and begins with the tests of another region.
     pub fn begin(&mut self, tests: impl Iterator<Item = TestShape>) {
-        clear(&mut self.names);
+        self.names.clear();
         self.of.clear();
         self.tests.clear();
         self.tests.extend(tests);

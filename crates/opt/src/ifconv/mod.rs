@@ -314,6 +314,7 @@ fn final_owners(
     owners.insts.resize(func.num_insts());
     owners.terms.resize(func.num_blocks());
     let mut is_head: SecondaryMap<Block, bool> = SecondaryMap::new();
+    is_head.resize(canonical.num_blocks());
     let laid_out = laid_out(func);
     for (plan, made) in plans.iter().zip(&emitted.plans) {
         for &(at, i) in &made.insts {

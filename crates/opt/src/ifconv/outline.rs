@@ -189,6 +189,8 @@ impl Outlines {
     /// Outlines all regions of a function.
     pub fn new(func: &Function, regions: &Regions, force: Option<Force>, hints: &Hints) -> Self {
         let mut this = Self::default();
+        this.of.resize(regions.len());
+        this.own.resize(func.num_blocks());
         let calls = has_calls(func);
         let mut room = Room::default();
         for region in regions.ids().rev() {

@@ -41,7 +41,7 @@ pub enum Val {
     /// A value of the canonical function.
     Old(Value),
     /// The result of the item at this position.
-    Item(usize),
+    Item(u32),
 }
 
 /// A predicate or its opposite.

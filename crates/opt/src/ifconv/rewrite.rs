@@ -41,9 +41,12 @@ impl Emitted {
 /// Rewrites `func` by disjoint plans.
 pub fn rewrite(func: &mut Function, plans: &[&Plan]) -> Emitted {
     let mut emitted = Emitted::default();
-    let mut merged = Merger::default();
+    emitted.plans.reserve_exact(plans.len());
+    let mut merged = Merger::of(func);
+    emitted.moved.resize(func.num_blocks());
     let mut behind: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
     let old = func.layout.len();
+    let mut results = Vec::new();
     for plan in plans {
         let into = merged.place(plan.head);
         let mut emitter = Emitter {
@@ -51,7 +54,7 @@ pub fn rewrite(func: &mut Function, plans: &[&Plan]) -> Emitted {
             merged: &mut merged,
             origin: Origin::NONE,
             into,
-            results: Vec::with_capacity(plan.items.len()),
+            results: &mut results,
             open: Vec::new(),
             new: Vec::new(),
             made: Made {
@@ -62,7 +65,9 @@ pub fn rewrite(func: &mut Function, plans: &[&Plan]) -> Emitted {
         };
         emitter.emit(plan);
         let (new, made) = (emitter.new, emitter.made);
-        behind[into].extend(new);
+        if !new.is_empty() {
+            behind[into].extend(new);
+        }
         emitted.plans.push(made);
     }
     lay_out(func, old, &behind);
@@ -108,7 +113,7 @@ struct Emitter<'a> {
     origin: Origin,
     into: Block,
     /// The result of each item, for items that have one.
-    results: Vec<Option<Value>>,
+    results: &'a mut Vec<Option<Value>>,
     open: Vec<Opened>,
     new: Vec<Block>,
     made: Made,
@@ -117,6 +122,7 @@ struct Emitter<'a> {
 impl Emitter<'_> {
     fn emit(&mut self, plan: &Plan) {
         self.origin = self.func.block(self.into).origin;
+        self.results.clear();
         // The jump over the body that ended last.
         let mut closed: Option<(Block, Opened)> = None;
         for (at, item) in plan.items.iter().enumerate() {
@@ -159,7 +165,7 @@ impl Emitter<'_> {
     fn value(&self, v: Val) -> Value {
         let value = match v {
             Val::Old(v) => Some(v),
-            Val::Item(i) => self.results.get(i).copied().flatten(),
+            Val::Item(i) => self.results.get(i as usize).copied().flatten(),
         };
         value
             .map(|v| self.merged.renames.get(v))

@@ -6,8 +6,8 @@
 //! [`Table`] is indexed by an entity of the function and empty at once: its slots
 //! carry the number of the round that filled them. A slot is small, since there is
 //! one for every entity, and what it stands for lies together with the rest of its
-//! round. Hash tables are emptied by `clear`, which costs no more than what was
-//! put in.
+//! round. A [`Small`] map is a list while little is in it. Hash tables are emptied
+//! by `clear`, which costs no more than what was put in.
 
 use std::hash::Hash;
 
@@ -48,6 +48,7 @@ impl<K: EntityRef, V> Table<K, V> {
     }
 
     /// What a key stands for.
+    #[inline]
     pub fn get(&self, key: &K) -> Option<&V> {
         let &(round, at) = self.slots.get(key.index())?;
         match round == self.round {
@@ -57,6 +58,7 @@ impl<K: EntityRef, V> Table<K, V> {
     }
 
     /// Sets what a key stands for.
+    #[inline]
     pub fn insert(&mut self, key: K, value: V) {
         let n = key.index();
         if self.slots.len() <= n {
@@ -74,9 +76,63 @@ impl<K: EntityRef, V> Table<K, V> {
     }
 }
 
+/// A map that has few keys in most rounds: a list that is searched from its
+/// beginning, and a hash table once there are more.
+#[derive(Clone, Debug)]
+pub struct Small<K, V> {
+    few: Vec<(K, V)>,
+    /// All there is, if anything is in it.
+    many: HashMap<K, V>,
+}
+
+impl<K, V> Default for Small<K, V> {
+    fn default() -> Self {
+        Self {
+            few: Vec::new(),
+            many: HashMap::new(),
+        }
+    }
+}
+
+impl<K: Eq + Hash, V> Small<K, V> {
+    /// Where a list is not searched faster any more than a table.
+    const FEW: usize = 8;
+
+    /// Takes everything out.
+    pub fn clear(&mut self) {
+        self.few.clear();
+        clear(&mut self.many);
+    }
+
+    /// What a key stands for.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        match self.many.is_empty() {
+            true => self.few.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            false => self.many.get(key),
+        }
+    }
+
+    /// Sets what a key stands for.
+    pub fn insert(&mut self, key: K, value: V) {
+        if !self.many.is_empty() {
+            self.many.insert(key, value);
+        } else if let Some((_, old)) = self.few.iter_mut().find(|(k, _)| *k == key) {
+            *old = value;
+        } else if self.few.len() < Self::FEW {
+            self.few.push((key, value));
+        } else {
+            self.many.extend(self.few.drain(..));
+            self.many.insert(key, value);
+        }
+    }
+}
+
 /// Takes everything out of a hash table. One that is far too large for what is in
 /// it is given back, so that a large region does not make all others dear.
 pub(super) fn clear<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() == 0 {
+        return;
+    }
     const SMALL: usize = 64;
     match map.capacity() > SMALL && map.len() < map.capacity() / 8 {
         true => *map = HashMap::new(),
@@ -106,6 +162,24 @@ mod tests {
         table.insert(a, "late");
         table.clear();
         assert_eq!((table.get(&a), table.get(&b)), (None, None));
+    }
+
+    #[test]
+    fn a_small_map_stays_one_when_it_grows() {
+        let mut map: Small<u32, u32> = Small::default();
+        for n in 0..20 {
+            map.insert(n, n);
+            // What is there already is replaced, in the list and in the table.
+            map.insert(0, 100 + n);
+            for k in 1..=n {
+                assert_eq!(map.get(&k), Some(&k));
+            }
+            assert_eq!((map.get(&0), map.get(&(n + 1))), (Some(&(100 + n)), None));
+        }
+        map.clear();
+        assert_eq!((map.get(&0), map.get(&7)), (None, None));
+        map.insert(7, 1);
+        assert_eq!((map.get(&0), map.get(&7)), (None, Some(&1)));
     }
 
     #[test]

@@ -63,9 +63,11 @@ impl Skips {
     pub fn set(&mut self, region: RegionId, bodies: Flags) {
         let at = self.at(region);
         if self.bodies.len() <= at {
-            self.bodies.resize(at + 1, Flags::new());
+            self.bodies.resize(at, Flags::new());
+            self.bodies.push(bodies);
+        } else {
+            self.bodies[at] = bodies;
         }
-        self.bodies[at] = bodies;
     }
 
     /// Whether a body is skipped.
@@ -142,6 +144,9 @@ struct Solved {
 
 /// What a body costs without its predicate, with it, and skipped.
 type BodyCosts = (Option<Cost>, Cost, Option<Cost>);
+
+/// What the bodies with one guard cost without it, if they can be, and with.
+type ClassCosts = (Option<Cost>, Cost);
 
 /// What the bodies of a region cost for an owner.
 struct Table {
@@ -343,9 +348,13 @@ impl Solver<'_> {
     /// The best choice with a body of the root skipped.
     fn skipping(&mut self, root: RegionId, tables: &Tables) -> Option<Found> {
         let table = &tables.plain;
-        let free = self.with(root, tables, Limit::Anything);
-        if free.skipped.contains(&true) {
-            return Some(free);
+        // Otherwise nothing is skipped that need not be.
+        let pays = |&(_, with, skipped): &BodyCosts| skipped.is_some_and(|s| s <= with);
+        if tables.melded.is_some() || table.bodies.iter().any(pays) {
+            let free = self.with(root, tables, Limit::Anything);
+            if free.skipped.contains(&true) {
+                return Some(free);
+            }
         }
         // Of the bodies with one guard the one that loses least.
         let outline = self.outlines.legal(root);
@@ -379,48 +388,53 @@ impl Solver<'_> {
                 _ => skipped.is_some_and(|s| s <= with),
             }
         };
-        // Bodies by guard: what they cost without it, if they can, and with.
-        struct Class {
-            bodies: SmallVec<[usize; 2]>,
-            without: Option<Cost>,
-            with: Cost,
-        }
-        let mut classes: SmallVec<[(GuardId, Class); 4]> = SmallVec::new();
+        // Bodies by guard, at the first of each: what they cost without it, if they
+        // can, and with.
+        let mut classes: SmallVec<[Option<ClassCosts>; 4]> = SmallVec::new();
         for (k, &(without, with, skipped)) in table.bodies.iter().enumerate() {
-            let guard = outline.bodies[k].guard;
-            let at = classes.iter().position(|(g, _)| *g == guard);
-            let at = at.unwrap_or_else(|| {
-                let class = Class {
-                    bodies: SmallVec::new(),
-                    without: Some(Cost::ZERO),
-                    with: Cost::ZERO,
-                };
-                classes.push((guard, class));
-                classes.len() - 1
-            });
-            let class = &mut classes[at].1;
-            class.bodies.push(k);
+            let first = outline.bodies[k].first_of_guard;
+            let (bare, guarded) = match classes.get(first).copied().flatten() {
+                Some(class) => class,
+                None => (Some(Cost::ZERO), Cost::ZERO),
+            };
             let without = without.filter(|_| limit != Limit::Skipped(k));
-            class.without = class.without.zip(without).map(|(a, b)| a + b);
-            class.with += match skipped {
+            let with = match skipped {
                 Some(skipped) if skips(k) => skipped,
                 _ => with,
             };
+            let class = (bare.zip(without).map(|(a, b)| a + b), guarded + with);
+            classes.push(None);
+            classes[first] = Some(class);
+        }
+        let classes = || {
+            let classes = classes.iter().enumerate();
+            classes.filter_map(|(first, class)| class.map(|(bare, guarded)| (first, bare, guarded)))
+        };
+        let mut found = Found {
+            cost: table.fixed,
+            needed: Flags::from_elem(false, n),
+            skipped: Flags::from_elem(false, n),
+        };
+        // Without gain there is nothing to choose.
+        if classes().all(|(_, bare, guarded)| bare.is_some_and(|bare| bare <= guarded)) {
+            found.cost += classes().filter_map(|(_, bare, _)| bare).sum();
+            return found;
         }
         // What each class needs. Operations that are there anyway cost nothing.
         let mut paid = region.computed.clone();
-        let mut cost = table.fixed;
-        let mut chosen = Flags::from_elem(false, classes.len());
-        let truth = |class: &Class| outline.bodies[class.bodies[0]].truth;
-        for (i, (_, class)) in classes.iter().enumerate() {
-            if class.without.is_none() {
-                chosen[i] = true;
+        let mut chosen = Flags::from_elem(false, n);
+        for (first, bare, _) in classes() {
+            if bare.is_none() {
+                chosen[first] = true;
                 let mut more = paid.clone();
-                outline.logic.close(truth(class), &mut more);
+                outline.logic.close(outline.bodies[first].truth, &mut more);
                 for op in more.iter().filter(|&op| !paid.has(op)) {
-                    cost += self.op_cost(outline, region, owner, op);
+                    found.cost += self.op_cost(outline, region, owner, op);
                 }
                 paid = more;
+                // Those of classes that must have it are not among the prices below.
+                let full = self.full_cost(outline, region, owner, first);
+                found.cost += full.unwrap_or(Cost::ZERO);
             }
         }
         let mut prices: SmallVec<[i64; 8]> = SmallVec::new();
@@ -428,12 +442,14 @@ impl Solver<'_> {
         let mut number: SmallVec<[Option<usize>; 8]> = SmallVec::new();
         let mut worthy: SmallVec<[usize; 4]> = SmallVec::new();
         let mut projects: SmallVec<[Project; 4]> = SmallVec::new();
-        for (i, (_, class)) in classes.iter().enumerate() {
-            let Some(without) = class.without.filter(|w| class.with < *w) else {
+        for (first, bare, guarded) in classes() {
+            let Some(bare) = bare.filter(|bare| guarded < *bare) else {
                 continue;
             };
             let mut needed = Ops::default();
-            outline.logic.close(truth(class), &mut needed);
+            outline
+                .logic
+                .close(outline.bodies[first].truth, &mut needed);
             let mut needs = SmallVec::new();
             for op in needed.iter().filter(|&op| !paid.has(op)) {
                 // What is free makes no difference.
@@ -451,44 +467,33 @@ impl Solver<'_> {
                 });
                 needs.push(at);
             }
-            if let Some(full) = self.full_cost(outline, region, owner, class.bodies[0]) {
+            if let Some(full) = self.full_cost(outline, region, owner, first) {
                 needs.push(prices.len());
                 prices.push(full.0);
             }
-            let gain = (without - class.with).0;
-            worthy.push(i);
+            let gain = (bare - guarded).0;
+            worthy.push(first);
             projects.push(Project { gain, needs });
         }
-        let worth = choose(&projects, &prices);
-        let mut bought = Flags::from_elem(false, prices.len());
-        let all = worthy.iter().zip(&projects).zip(&worth);
-        for ((&i, project), _) in all.filter(|(_, w)| **w) {
-            chosen[i] = true;
-            project.needs.iter().for_each(|&op| bought[op] = true);
+        if !projects.is_empty() {
+            let worth = choose(&projects, &prices);
+            let mut bought = Flags::from_elem(false, prices.len());
+            let all = worthy.iter().zip(&projects).zip(&worth);
+            for ((&first, project), _) in all.filter(|(_, w)| **w) {
+                chosen[first] = true;
+                project.needs.iter().for_each(|&op| bought[op] = true);
+            }
+            for (price, _) in prices.iter().zip(&bought).filter(|(_, b)| **b) {
+                found.cost += Cost(*price);
+            }
         }
-        for (price, _) in prices.iter().zip(&bought).filter(|(_, b)| **b) {
-            cost += Cost(*price);
+        for (first, bare, guarded) in classes() {
+            found.cost += bare.filter(|_| !chosen[first]).unwrap_or(guarded);
         }
-        let mut found = Found {
-            cost,
-            needed: Flags::from_elem(false, n),
-            skipped: Flags::from_elem(false, n),
-        };
-        for ((_, class), &chosen) in classes.iter().zip(&chosen) {
-            match class.without.filter(|_| !chosen) {
-                Some(without) => found.cost += without,
-                None => {
-                    found.cost += class.with;
-                    for &k in &class.bodies {
-                        found.needed[k] = true;
-                        found.skipped[k] = skips(k);
-                    }
-                    // Those of classes that must have it are not in `prices`.
-                    if class.without.is_none() {
-                        let full = self.full_cost(outline, region, owner, class.bodies[0]);
-                        found.cost += full.unwrap_or(Cost::ZERO);
-                    }
-                }
+        for (k, body) in outline.bodies.iter().enumerate() {
+            if chosen[body.first_of_guard] {
+                found.needed[k] = true;
+                found.skipped[k] = skips(k);
             }
         }
         found

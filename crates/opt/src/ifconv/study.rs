@@ -18,7 +18,6 @@ mod merge;
 mod price;
 mod walk;
 
-use hashbrown::HashMap;
 use smallvec::SmallVec;
 use warpfold_analysis::regions::RegionId;
 use warpfold_ir::entity::EntityRef;
@@ -30,7 +29,7 @@ use super::idiom::Idiom;
 use super::logic::{Literal, Ops};
 use super::outline::Source;
 use super::plan::Gate;
-use super::scratch::{Table, clear};
+use super::scratch::{Small, Table};
 
 pub use self::walk::{Room, study};
 
@@ -229,14 +228,14 @@ impl<V> Inside<V> {
 #[derive(Clone, Debug)]
 pub struct Symbols<V> {
     values: Table<Value, V>,
-    made: HashMap<Sym, V>,
+    made: Small<Sym, V>,
 }
 
 impl<V> Default for Symbols<V> {
     fn default() -> Self {
         Self {
             values: Table::default(),
-            made: HashMap::new(),
+            made: Small::default(),
         }
     }
 }
@@ -245,10 +244,11 @@ impl<V> Symbols<V> {
     /// Takes everything out.
     pub fn clear(&mut self) {
         self.values.clear();
-        clear(&mut self.made);
+        self.made.clear();
     }
 
     /// What a symbol stands for.
+    #[inline]
     pub fn get(&self, sym: &Sym) -> Option<&V> {
         match sym {
             Sym::Value(v) => self.values.get(v),
@@ -257,12 +257,11 @@ impl<V> Symbols<V> {
     }
 
     /// Sets what a symbol stands for.
+    #[inline]
     pub fn insert(&mut self, sym: Sym, value: V) {
         match sym {
             Sym::Value(v) => self.values.insert(v, value),
-            _ => {
-                self.made.insert(sym, value);
-            }
+            _ => self.made.insert(sym, value),
         }
     }
 }
@@ -313,6 +312,7 @@ impl Study {
     }
 
     /// What a symbol stands for, names resolved.
+    #[inline]
     pub fn resolve(&self, sym: Sym) -> Sym {
         resolve(&self.names, sym)
     }
@@ -325,6 +325,7 @@ impl Study {
     }
 }
 
+#[inline]
 fn resolve(names: &Symbols<Sym>, mut sym: Sym) -> Sym {
     while let Some(&next) = names.get(&sym) {
         sym = next;

@@ -20,14 +20,14 @@ use crate::ifconv::guards::GuardId;
 use crate::ifconv::idiom::Idiom;
 use crate::ifconv::logic::{Literal, OpId, OpKind, Truth};
 use crate::ifconv::outline::{Outline, Outlines, Piece};
-use crate::ifconv::scratch::clear;
+use crate::ifconv::scratch::Small;
 use crate::ifconv::solve::Flags;
 use crate::ifconv::study::meld::Definition;
 use crate::ifconv::study::{How, Inside, Merge, Place, RegionStudy, Shield, Study, Sym, Symbols};
 
 /// While a plan is made, constants at the front are items with numbers from here
 /// on: how many others come behind them is not known yet.
-pub(super) const FRONT: usize = usize::MAX / 2;
+pub(super) const FRONT: u32 = u32::MAX / 2;
 
 /// The types of what items make.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,12 @@ impl Types {
     pub(super) fn of(&self, func: &Function, v: V) -> Type {
         match v {
             V::Old(v) => func.ty(v),
-            V::Item(i) => self.0.get(i).copied().flatten().unwrap_or(Type::Pred),
+            V::Item(i) => self
+                .0
+                .get(i as usize)
+                .copied()
+                .flatten()
+                .unwrap_or(Type::Pred),
         }
     }
 }
@@ -60,11 +65,11 @@ pub(super) struct Made {
 #[derive(Clone, Debug, Default)]
 pub struct Room {
     needs: Inside<Flags>,
-    constants: HashMap<(Type, u128), V>,
+    constants: Small<(Type, u128), V>,
     made: Made,
     vals: Symbols<V>,
-    ops: HashMap<(RegionId, OpId), Signed>,
-    fulls: HashMap<(RegionId, GuardId), Signed>,
+    ops: Small<(RegionId, OpId), Signed>,
+    fulls: Small<(RegionId, GuardId), Signed>,
     bodies: Vec<Gate>,
     carrying: Carrying,
 }
@@ -86,6 +91,9 @@ fn here<T: Copy>(list: &[(usize, T)], at: usize) -> impl Iterator<Item = T> + '_
 /// The join of a region is reached, so its lanes do not all leave or stay out.
 const SOME_STAY: &str = "a body that needs a predicate is not everybody's";
 
+/// An operation stands in front of the first body that may use it.
+const IN_ORDER: &str = "operations are computed before they are used";
+
 /// Plans the straight form of the study's root, with the bodies for which
 /// `skipped` holds behind jumps.
 pub fn build(
@@ -96,10 +104,10 @@ pub fn build(
     room: &mut Room,
 ) -> Plan {
     room.needs.begin(study.root);
-    clear(&mut room.constants);
+    room.constants.clear();
     room.vals.clear();
-    clear(&mut room.ops);
-    clear(&mut room.fulls);
+    room.ops.clear();
+    room.fulls.clear();
     let made = &mut room.made;
     made.front.clear();
     made.items.clear();
@@ -134,12 +142,12 @@ struct Builder<'a> {
     skipped: &'a dyn Fn(RegionId, usize) -> bool,
     /// The bodies whose full predicate is needed.
     needs: &'a mut Inside<Flags>,
-    constants: &'a mut HashMap<(Type, u128), V>,
+    constants: &'a mut Small<(Type, u128), V>,
     made: &'a mut Made,
     vals: &'a mut Symbols<V>,
-    ops: &'a mut HashMap<(RegionId, OpId), Signed>,
+    ops: &'a mut Small<(RegionId, OpId), Signed>,
     /// Full predicates, by region and guard.
-    fulls: &'a mut HashMap<(RegionId, GuardId), Signed>,
+    fulls: &'a mut Small<(RegionId, GuardId), Signed>,
     /// The gates of the skipped bodies around.
     bodies: &'a mut Vec<Gate>,
     /// Number of places passed where lanes may have left.
@@ -176,7 +184,7 @@ impl Builder<'_> {
         self.made.items.push(Item { what, owner, gate });
         self.made.types.0.push(ty);
         self.made.fallback.push(None);
-        V::Item(self.made.items.len() - 1)
+        V::Item(self.made.items.len() as u32 - 1)
     }
 
     fn at_front(&mut self, what: What, owner: Block) -> V {
@@ -185,9 +193,10 @@ impl Builder<'_> {
             owner,
             gate: Gate::Open,
         });
-        V::Item(FRONT + self.made.front.len() - 1)
+        V::Item(FRONT + self.made.front.len() as u32 - 1)
     }
 
+    #[inline]
     fn get(&self, sym: Sym) -> V {
         let sym = self.study.resolve(sym);
         match (self.vals.get(&sym), sym) {
@@ -366,7 +375,7 @@ impl Builder<'_> {
     }
 
     fn literal(&self, id: RegionId, l: Literal) -> Signed {
-        let made = self.ops[&(id, l.op)];
+        let made = self.ops.get(&(id, l.op)).expect(IN_ORDER);
         Signed {
             val: made.val,
             negated: made.negated != l.negated,
@@ -431,7 +440,7 @@ impl Builder<'_> {
         };
         let made = self.push(what, outline.head, Some(ty));
         if let V::Item(at) = made {
-            self.made.fallback[at] = Some(before);
+            self.made.fallback[at as usize] = Some(before);
         }
         self.vals.insert(Sym::Step(id, m, n), made);
     }
@@ -461,11 +470,14 @@ impl Builder<'_> {
             return;
         }
         let guard = self.guard(outline, k, inst, data);
-        let args = data.args.iter().map(|&v| self.value(v)).collect();
+        let mut args = SmallVec::new();
+        for &v in &data.args {
+            args.push(self.value(v));
+        }
         let what = What::Inst { inst, args, guard };
         let made = self.push(what, outline.head, None);
         if let (V::Item(at), Some(otherwise)) = (made, self.definition(inst).otherwise) {
-            self.made.fallback[at] = Some(self.get(otherwise));
+            self.made.fallback[at as usize] = Some(self.get(otherwise));
         }
         if data.op.effects().retires {
             self.gate += 1;

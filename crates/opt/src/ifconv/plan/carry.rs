@@ -63,7 +63,7 @@ fn result(func: &Function, at: usize, what: &What) -> Option<V> {
             insts: [inst, _], ..
         } => func.result(*inst).map(V::Old),
         What::Compare(..) | What::Pred(..) | What::Select(..) | What::Idiom(..) => {
-            Some(V::Item(at))
+            Some(V::Item(at as u32))
         }
         _ => None,
     }
@@ -104,7 +104,7 @@ impl<T: Copy> Known<T> {
     fn get(&self, v: V) -> Option<T> {
         match v {
             V::Old(v) => self.old.get(&v).copied(),
-            V::Item(i) => self.items.get(i).copied().flatten(),
+            V::Item(i) => self.items.get(i as usize).copied().flatten(),
         }
     }
 
@@ -112,7 +112,7 @@ impl<T: Copy> Known<T> {
         match v {
             V::Old(v) => self.old.insert(v, what),
             V::Item(i) => {
-                if let Some(slot) = self.items.get_mut(i) {
+                if let Some(slot) = self.items.get_mut(i as usize) {
                     *slot = Some(what);
                 }
             }
@@ -157,6 +157,12 @@ pub(super) fn finish(
     }
     let carries: usize = bodies.iter().map(|b| b.carried.len()).sum();
     let mut items = Vec::with_capacity(made.front.len() + made.items.len() + carries);
+    if made.front.is_empty() && carries == 0 {
+        // They have their numbers.
+        items.append(&mut made.items);
+        plan.items = items;
+        return plan;
+    }
     // Constants use nothing.
     items.append(&mut made.front);
     now.begin(made.items.len());
@@ -168,7 +174,7 @@ pub(super) fn finish(
     let mut next = closing.next();
     for (at, mut item) in made.items.drain(..).enumerate() {
         let (owner, gate) = (item.owner, item.gate);
-        now.set(V::Item(at), V::Item(items.len()));
+        now.set(V::Item(at as u32), V::Item(items.len() as u32));
         item.what.rename(|v| name(now, v));
         items.push(item);
         let Some(body) = next.filter(|body| body.close == at) else {
@@ -181,11 +187,11 @@ pub(super) fn finish(
                 None => {
                     let ty = made.types.of(func, v);
                     let poison = poisons.iter().find(|p| p.0 == ty);
-                    V::Item(poison.expect("there is one of each type").1)
+                    V::Item(poison.expect("there is one of each type").1 as u32)
                 }
             };
             let inside = name(now, v);
-            now.set(v, V::Item(items.len()));
+            now.set(v, V::Item(items.len() as u32));
             items.push(Item {
                 what: What::Carry { inside, outside },
                 owner,

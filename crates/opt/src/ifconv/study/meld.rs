@@ -56,7 +56,7 @@ use super::price::inst_cost;
 use super::walk::Walk;
 use super::{Merge, RegionStudy, Shield, Sym, resolve};
 use crate::ifconv::logic::{OpId, OpKind, Truth};
-use crate::ifconv::outline::{Outline, Piece};
+use crate::ifconv::outline::{Body, Outline, Piece};
 use crate::report::Force;
 use crate::safety::speculation;
 
@@ -203,14 +203,16 @@ impl Walk<'_> {
         if !simple || !stays || !study.merges.iter().all(joins) {
             return None;
         }
+        // Most regions have nothing in common, and more is made only for the others.
+        let [x, y] = [a, b].map(|body| self.candidates(outline, body));
+        if !x.iter().any(|x| y.iter().any(|y| alike(x, y))) {
+            return None;
+        }
         let mut sides = [Side::default(), Side::default()];
         for (n, (side, body)) in sides.iter_mut().zip([a, b]).enumerate() {
             side.body = n;
             for &piece in &body.pieces {
                 self.elements(side, outline, piece);
-            }
-            if side.candidates.is_empty() {
-                return None;
             }
         }
         sides.sort_by_key(|side| side.candidates.first().map(|c| c.inst));
@@ -227,6 +229,25 @@ impl Walk<'_> {
         };
         this.index();
         Some(this)
+    }
+
+    /// What may be merged of a body.
+    fn candidates(&self, outline: &Outline, body: &Body) -> SmallVec<[&InstData; 16]> {
+        let func = self.cx.func;
+        let mut found = SmallVec::new();
+        for &piece in &body.pieces {
+            let Piece::Segment { own, insts, .. } = piece else {
+                continue;
+            };
+            let all = &func.block(outline.blocks[own].block).insts;
+            for &inst in &all[insts.0 as usize..insts.1 as usize] {
+                let data = func.inst(inst);
+                if found.len() < WINDOW && may_be_merged(data) {
+                    found.push(data);
+                }
+            }
+        }
+        found
     }
 
     /// The guard of an instruction that it has not only for a select's sake.
@@ -256,6 +277,11 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Whether two instructions are one and the same operation.
+fn alike(a: &InstData, b: &InstData) -> bool {
+    (a.op, a.ty, a.imm) == (b.op, b.ty, b.imm)
 }
 
 /// Whether an instruction may be merged with its equal.

@@ -40,20 +40,22 @@ impl Walk<'_> {
         // What is there already comes first, equal values together and older ones
         // first: by which way a value comes, and so in which layout, is no matter.
         let early = |v: Sym| self.defs.get(&v).is_none_or(|d| d.clock < start);
-        let place = |v: Sym| {
-            let equals = values.iter().filter(|&&(w, _)| self.equal(v, w));
-            equals.map(|&(w, _)| w).min()
-        };
-        let keys: SmallVec<[(bool, Option<Sym>); 4]> = values
-            .iter()
-            .map(|&(v, _)| match early(v) {
-                true => (false, place(v)),
-                false => (true, None),
-            })
-            .collect();
-        let mut order: SmallVec<[usize; 4]> = (0..values.len()).collect();
-        order.sort_by_key(|&n| keys[n]);
-        values = order.iter().map(|&n| values[n]).collect();
+        if values.iter().any(|&(v, _)| early(v)) {
+            let place = |v: Sym| {
+                let equals = values.iter().filter(|&&(w, _)| self.equal(v, w));
+                equals.map(|&(w, _)| w).min()
+            };
+            let keys: SmallVec<[(bool, Option<Sym>); 4]> = values
+                .iter()
+                .map(|&(v, _)| match early(v) {
+                    true => (false, place(v)),
+                    false => (true, None),
+                })
+                .collect();
+            let mut order: SmallVec<[usize; 4]> = (0..values.len()).collect();
+            order.sort_by_key(|&n| keys[n]);
+            values = order.iter().map(|&n| values[n]).collect();
+        }
         let first = values[0].0;
         let mut steps: SmallVec<[Step; 1]> = SmallVec::new();
         for &(value, a) in &values[1..] {

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use warpfold_ir::InstData;
 use warpfold_machine::Cost;
 
-use super::Sides;
+use super::{Sides, alike};
 use crate::ifconv::ledger::issue_cost;
 use crate::ifconv::logic::Truth;
 use crate::ifconv::study::Sym;
@@ -18,7 +18,7 @@ impl Sides<'_, '_> {
         let types = |d: &InstData| -> SmallVec<[_; 3]> {
             d.args.iter().map(|&v| self.func().ty(v)).collect()
         };
-        if (a.op, a.ty, a.imm) != (b.op, b.ty, b.imm) || types(a) != types(b) {
+        if !alike(a, b) || types(a) != types(b) {
             return None;
         }
         let safe = x.safe && y.safe;
@@ -118,7 +118,6 @@ impl Sides<'_, '_> {
     }
 
     fn alike(&self, k: usize, l: usize) -> bool {
-        let (a, b) = (self.data(0, k), self.data(1, l));
-        (a.op, a.ty, a.imm) == (b.op, b.ty, b.imm)
+        alike(self.data(0, k), self.data(1, l))
     }
 }
