@@ -15,6 +15,7 @@ pub fn coverage_page() -> String {
          `BLESS=1 cargo test -p warpfold-clif` writes it anew.\n\n\
          Text is read with Cranelift's own reader, several functions to a file, with or without the\n\
          `test` headers of its filetests, and checked by Cranelift's own verifier (without a target).\n\
+         It is the CLIF of Cranelift 0.135, which has no `_imm` opcodes.\n\
          What is not supported is refused with the opcode, the line and the reason; all such places of\n\
          a file are reported at once.\n\n\
          **Types.** `i8` to `i128`, `f16`, `f32`, `f64`. Vectors and `f128` are refused.\n\n\
