@@ -57,3 +57,14 @@ fn checks_run_where_they_are_asked_for() {
     let error = exec(&["--check", "speed"]);
     assert_eq!(error.status, 2);
 }
+
+#[test]
+fn lanes_that_miss_a_warp_sync_are_told_what_they_missed() {
+    let text = ";! block = 32\n;! [[arg]]\n;! varying = \"lane % 2\"\nfunction %k(i32) {\n    \
+                fn0 = %warp_sync()\nblock0(v0: i32):\n    brif v0, block1, block2\nblock1:\n    \
+                call fn0()\n    jump block2\nblock2:\n    return\n}\n";
+    let message = warpfold_on(&["exec", "-"], text.as_bytes()).error(1);
+    let want = "arrived 0xaaaaaaaa, missing 0x55555555; at a `warp_sync` lanes wait for those that \
+                their mask names";
+    assert!(message.ends_with(want), "{message}");
+}

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use warpfold_clif::ClifError;
-use warpfold_exec::ExecError;
+use warpfold_exec::{ExecError, Site};
 use warpfold_ir::verify::Place as IrPlace;
-use warpfold_ir::{Function, Lines, ModuleErrors, ParseError, VerifyErrors};
+use warpfold_ir::{Function, Lines, ModuleErrors, Opcode, ParseError, VerifyErrors};
 use warpfold_machine::MachineError;
 
 use crate::launch::LaunchError;
@@ -262,6 +262,12 @@ pub(crate) fn exec(file: &str, functions: &[&Function], kernel: usize, e: &ExecE
     };
     let hint = match e {
         ExecError::StepLimit { .. } => "; `--step-limit` sets another",
+        ExecError::BarrierDivergence {
+            site: Site::Inst(i),
+            ..
+        } if func.inst(*i).op == Opcode::WarpSync => {
+            "; at a `warp_sync` lanes wait for those that their mask names"
+        }
         ExecError::RecordLimit { .. } | ExecError::TimingLimit { .. } => {
             "; fewer or smaller blocks have fewer"
         }

@@ -229,10 +229,19 @@ fn note(
         return Err(earlier);
     }
     // The newer one of two of one agent, or that a `warp_sync` orders, races
-    // with all that the older one does from here on.
+    // with all that the older one does from here on: but for stores, which race with
+    // those of other bytes. Of these one more is kept, as no byte equals both.
+    let before = |old: &Access| {
+        old.kind == access.kind
+            && (level.same_agent(old, &access) || level.ordered(old, &access, known))
+    };
+    let differs =
+        |old: &Access| old.kind == RacingKind::Write && old.byte != access.byte && before(old);
+    let other = cell.iter().rposition(differs);
+    let mut at = 0..;
     cell.retain(|old| {
-        old.kind != access.kind
-            || !level.same_agent(old, &access) && !level.ordered(old, &access, known)
+        let kept = at.next() == other;
+        !before(old) || kept
     });
     let apart = |a: &Access, b: &Access| level == Level::Blocks || a.warp != b.warp;
     let same: SmallVec<[usize; 2]> = (0..cell.len())

@@ -55,6 +55,27 @@ fn lanes_of_one_instruction_race_where_they_store_different_values() {
     race(run(1, 32, &lines), [Write; 2], [0, 1]);
 }
 
+/// A store that its own thread has stored over may still come behind another one's.
+#[test]
+fn stores_race_with_what_is_stored_over() {
+    let stores = |lines: [&str; 3]| {
+        let head = "    v30 = const.i32 5\n    v31 = const.i32 0\n    v32 = icmp.i32 eq v0, v31\n";
+        run(1, 2, &format!("{head}{}", lines.join("\n")))
+    };
+    let [five, zero, other] = [
+        "    store.i32 v30, v4 if !v32",
+        "    store.i32 v31, v4 if !v32",
+        "    store.i32 v31, v4 if v32",
+    ];
+    race(stores([five, zero, other]), [Write; 2], [1, 0]);
+    race(stores([other, five, zero]), [Write; 2], [0, 1]);
+    assert!(stores([zero, zero, other]).is_ok());
+    // What a barrier has ordered is past.
+    assert!(stores([five, "    barrier", other]).is_ok());
+    // Of one's own there may be many.
+    assert!(stores([five, zero, five]).is_ok());
+}
+
 /// Lockstep orders nothing.
 #[test]
 fn lanes_of_one_warp_race_in_different_instructions() {
