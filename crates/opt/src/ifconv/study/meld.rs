@@ -17,7 +17,7 @@
 //! have in common, the region's own: none where that is everybody. So has a
 //! division that is safe by its divisors, where these differ.
 //!
-//! **How.** The sides' candidates, in order, are [aligned](super::align), each
+//! **How.** The sides' candidates, in order, are aligned (`align`), each
 //! pair scored by the issues that it saves less the selects that it needs;
 //! operands that may be a pair themselves count as equal, and selects that a pair
 //! saves behind it, at the join or for a pair that builds upon it, count as saved. Then the price is
@@ -29,7 +29,7 @@
 //! **Order.** Each side keeps its order, since an alignment does, and so does each
 //! lane, which is on one side only: between two pairs comes what is left of the
 //! first side, then of the second. Of the two values of a parameter the later
-//! one's definition may take the other as its `else`, as [elsewhere](super::choose).
+//! one's definition may take the other as its `else`, as elsewhere (`choose`).
 //! Which side comes first in layout makes no difference to what is merged.
 //!
 //! **Poison.** A select passes on what it chooses. What an address or a condition
