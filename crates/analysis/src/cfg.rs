@@ -101,6 +101,7 @@ impl Cfg {
             written_index,
         }
     }
+
     /// Whether it is the graph of `func` as that is now.
     pub fn is_of(&self, func: &Function) -> bool {
         let same = |(i, &b): (usize, &Block)| {
@@ -158,9 +159,10 @@ impl Cfg {
 
     /// The reachable blocks in a topological order of the edges that do not
     /// retreat in reverse postorder. Among the blocks that may come next the
-    /// one does whose terminator has the lowest origin (a block without takes that of the
-    /// block before it in layout; on a tie the first in layout), so of a reducible graph the order depends neither on the order of
-    /// edges nor on the layout.
+    /// one does whose terminator has the lowest origin (a block without takes that
+    /// of the block before it in layout; on a tie the first in layout), so of a
+    /// reducible graph the order depends neither on the order of edges nor on the
+    /// layout.
     pub fn topological(&self) -> Vec<Block> {
         let retreats = |from: Block, to: Block| self.rpo_index[to] <= self.rpo_index[from];
         let mut missing: SecondaryMap<Block, u32> = SecondaryMap::with_capacity(self.num_blocks);
