@@ -602,20 +602,26 @@ fn the_window_bounds_what_is_merged() {
 #[test]
 fn sides_of_a_switch_are_not_merged() {
     let text = "\
-function %f(i32 varying, i32 varying) -> i32 {
-block0(v0: i32, v1: i32):
-    switch v0, [block1, block1], block2 @1:1
+function %f(i32 varying, i32 varying, pred varying) -> i32 {
+block0(v0: i32, v1: i32, v5: pred):
+    br v5, block1, block2(v0) @1:1
 
 block1:
+    switch v0, [block3, block3, block3], block4 @2:2
+
+block3:
     v2 = imul.i32 v1, v1
-    jump block3(v2)
+    jump block5(v2)
 
-block2:
+block4:
     v3 = imul.i32 v1, v1
-    jump block3(v3)
+    jump block5(v3)
 
-block3(v4: i32):
-    ret v4
+block5(v4: i32):
+    jump block2(v4)
+
+block2(v6: i32):
+    ret v6
 }
 ";
     let c = converted(text, &machine("unit"), Force::Straight, true);
